@@ -1,0 +1,3 @@
+"""The version of Gristmill, read by the build and by the package."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The `gristmill` command: one module per command, nothing but arguments and printing."""

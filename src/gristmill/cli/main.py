@@ -1,0 +1,121 @@
+"""The `gristmill` command's front door: global options, the list of commands, errors turned into a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from gristmill import config
+from gristmill._version import __version__
+from gristmill.cli.output import Output
+from gristmill.errors import GristmillError
+
+_GLOBAL_FLAGS = {"--json", "--quiet", "-q"}
+_GLOBAL_OPTIONS = {"--cache", "--seed"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the global options say; commands get it as ``context.obj``.
+
+    Attributes:
+        output: Where results go.
+        cache: Folder for downloads and prepared data, if one was named.
+        seed: Seed of everything drawn at random.
+    """
+
+    output: Output = field(default_factory=Output)
+    cache: Path | None = None
+    seed: int = 1234
+
+
+class Commands(click.Group):
+    """Takes global options wherever they stand, so that `gristmill stats --json` works as people type it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Moves the global options to the front, where click looks for them."""
+        front: list[str] = []
+        rest: list[str] = []
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                rest += [word, *words]
+            elif word in _GLOBAL_FLAGS or any(word.startswith(f"{name}=") for name in _GLOBAL_OPTIONS):
+                front.append(word)
+            elif word in _GLOBAL_OPTIONS:
+                front += [word, *[value for value in [next(words, None)] if value is not None]]
+            else:
+                rest.append(word)
+        return super().parse_args(ctx, front + rest)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Global options may stand before or after the command. HF_ENDPOINT, HF_TOKEN, HF_HOME, HF_HUB_OFFLINE "
+    "and the other documented variables are honoured.",
+)
+@click.version_option(__version__, prog_name="gristmill", message="%(prog)s %(version)s")
+@click.option("--json", "as_json", is_flag=True, help="Print results as JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for downloads and prepared data.",
+)
+@click.option("--seed", type=int, default=1234, show_default=True, help="Seed of everything drawn at random.")
+@click.pass_context
+def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed: int) -> None:
+    """From the Hugging Face Hub to training-ready rows."""
+    ctx.obj = Settings(Output(as_json=as_json, quiet=quiet), cache, seed)
+    if cache is not None:
+        ctx.with_resource(config.override(HF_HUB_CACHE=cache / "hub", HF_DATASETS_CACHE=cache / "datasets"))
+    if quiet or as_json:
+        from gristmill.progress import disable_progress_bars
+
+        disable_progress_bars()
+
+
+@app.group("hub")
+def hub_group() -> None:
+    """Serve and look at Hubs."""
+
+
+def register() -> None:
+    """Imports the modules that add their commands to `app`."""
+    import gristmill.cli.commands  # noqa: F401  # registers by being imported
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        arguments: The words after ``gristmill``; those of the process if left out.
+
+    Returns:
+        The exit status: 0, 1 for an error that Gristmill words itself, 2 for wrong usage, 130 after Ctrl-C. As the
+        installed script this is passed to `sys.exit`.
+    """
+    register()
+    try:
+        status = app.main(args=arguments, standalone_mode=False, prog_name="gristmill")
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        Output().error("stopped; nothing half-written was left, run the same command again to go on")
+        return 130
+    except BrokenPipeError:
+        # `gristmill … | head` is not an error; keep Python from complaining when it flushes stdout at exit.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except GristmillError as error:
+        Output().error(str(error))
+        return 1
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,103 @@
+"""Settings, read once from the documented environment variables; assign to a name here to change one at run time.
+
+Everything that reads a setting looks it up here when it needs it, so that an assignment takes effect. Names are those
+of `datasets.config`; what is Gristmill's own begins with ``GRISTMILL_``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gristmill.errors import InvalidArgumentError
+
+_TRUE = {"1", "ON", "YES", "TRUE"}
+_FALSE = {"0", "OFF", "NO", "FALSE", ""}
+
+
+def _flag(name: str, default: bool | None = False) -> bool | None:
+    value = os.environ.get(name)
+    if value is None:
+        return default
+    if value.strip().upper() in _TRUE:
+        return True
+    if value.strip().upper() in _FALSE:
+        return False
+    # A typo in a switch must not silently mean "off".
+    raise InvalidArgumentError.from_value(name, value, "1, ON, YES, TRUE, 0, OFF, NO or FALSE")
+
+
+def _path(name: str, default: Path) -> Path:
+    value = os.environ.get(name)
+    return Path(os.path.expandvars(value)).expanduser() if value else default
+
+
+DEFAULT_HF_ENDPOINT = "https://huggingface.co"
+HF_ENDPOINT: str = os.environ.get("HF_ENDPOINT", "").rstrip("/") or DEFAULT_HF_ENDPOINT
+
+HF_CACHE_HOME: Path = _path("HF_HOME", _path("XDG_CACHE_HOME", Path("~/.cache").expanduser()) / "huggingface")
+HF_HUB_CACHE: Path = _path("HF_HUB_CACHE", _path("HUGGINGFACE_HUB_CACHE", HF_CACHE_HOME / "hub"))
+HF_DATASETS_CACHE: Path = _path("HF_DATASETS_CACHE", HF_CACHE_HOME / "datasets")
+HF_MODULES_CACHE: Path = _path("HF_MODULES_CACHE", HF_CACHE_HOME / "modules")
+DOWNLOADED_DATASETS_DIR = "downloads"
+EXTRACTED_DATASETS_DIR = "extracted"
+DOWNLOADED_DATASETS_PATH: Path = _path(
+    "HF_DATASETS_DOWNLOADED_DATASETS_PATH", HF_DATASETS_CACHE / DOWNLOADED_DATASETS_DIR
+)
+EXTRACTED_DATASETS_PATH: Path = _path(
+    "HF_DATASETS_EXTRACTED_DATASETS_PATH", DOWNLOADED_DATASETS_PATH / EXTRACTED_DATASETS_DIR
+)
+
+HF_HUB_OFFLINE: bool = bool(_flag("HF_HUB_OFFLINE") or _flag("TRANSFORMERS_OFFLINE"))
+HF_DATASETS_OFFLINE: bool = bool(_flag("HF_DATASETS_OFFLINE", HF_HUB_OFFLINE))
+
+IN_MEMORY_MAX_SIZE: int = int(float(os.environ.get("HF_DATASETS_IN_MEMORY_MAX_SIZE", "0") or 0))
+DEFAULT_MAX_BATCH_SIZE = 1000
+MAX_SHARD_SIZE = "500MB"
+
+DATASET_ARROW_FILENAME = "dataset.arrow"
+DATASET_INDICES_FILENAME = "indices.arrow"
+DATASET_STATE_JSON_FILENAME = "state.json"
+DATASET_INFO_FILENAME = "dataset_info.json"
+DATASETDICT_JSON_FILENAME = "dataset_dict.json"
+REPOCARD_FILENAME = "README.md"
+REPOYAML_FILENAME = ".huggingface.yaml"
+
+GRISTMILL_TIMEOUT: float = 600.0
+"""Seconds without progress after which a request is given up (one attempt of several)."""
+
+GRISTMILL_GITHUB_RAW: str = os.environ.get("GRISTMILL_GITHUB_RAW", "").rstrip("/")
+"""Base URL for files that live in GitHub repositories; empty means: the Hub's own /github mirror if the
+endpoint is not huggingface.co and has the file, else https://raw.githubusercontent.com."""
+
+
+@contextlib.contextmanager
+def override(**settings: object) -> Iterator[None]:
+    """Sets names of this module for the length of a ``with`` block.
+
+    Args:
+        **settings: Names of this module and the values they take inside the block.
+
+    Raises:
+        InvalidArgumentError: A name is not a setting.
+
+    Example:
+        >>> from gristmill import config
+        >>> with config.override(HF_ENDPOINT="http://127.0.0.1:9"):
+        ...     config.HF_ENDPOINT
+        'http://127.0.0.1:9'
+    """
+    names = globals()
+    for name in settings:
+        if name not in names or not name.isupper():
+            raise InvalidArgumentError.from_choice(
+                "setting", name, [n for n in names if n.isupper() and n[0] != "_"]
+            )
+    before = {name: names[name] for name in settings}
+    names.update(settings)
+    try:
+        yield
+    finally:
+        names.update(before)

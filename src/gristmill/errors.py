@@ -1,0 +1,473 @@
+"""Every error Gristmill raises on purpose, in one tree.
+
+::
+
+    GristmillError
+    ├── InvalidArgumentError (ValueError)         an argument, option or environment variable can't be used
+    ├── MissingDependencyError (ImportError)      a feature needs a library that is not installed
+    ├── NotThereYetError (NotImplementedError, AttributeError)   a documented name whose work is still to come
+    ├── DataError (ValueError)                    something in the data is wrong; says where
+    │   ├── FileFormatError                       a file is not what its format says
+    │   ├── SchemaConflictError (TypeError)       two places disagree on the type of a column
+    │   ├── CastError (TypeError)                 a value does not fit the type asked for
+    │   ├── RecordError                           a decision record breaks a rule
+    │   └── CardError                             the YAML head of a dataset card can't be used
+    ├── ColumnNotFoundError (KeyError)            no such column; lists those that exist
+    ├── RowIndexError (IndexError)                no such row
+    ├── TransformError (RuntimeError)             a user's function failed or returned the wrong thing
+    │   └── WorkerDiedError                       a worker process ended without an answer
+    ├── FileError (OSError)                       reading or writing on this machine failed
+    │   ├── FileMissingError (FileNotFoundError)
+    │   ├── DiskFullError
+    │   ├── LockTimeoutError (TimeoutError)
+    │   └── UnsafePathError (ValueError)          a path that leaves its folder
+    ├── HubError (OSError)                        talking to a Hub failed; carries .url and .status
+    │   ├── HubConnectionError (ConnectionError)  no answer, or it broke off, after all attempts
+    │   ├── HubResponseError                      an answer that can't be used
+    │   │   ├── RateLimitedError                  429 after all attempts
+    │   │   ├── RangeIgnoredError                 anything but 206 for a range
+    │   │   └── IncompleteBodyError               fewer bytes, or other bytes, than announced
+    │   ├── RepoNotFoundError (FileNotFoundError)
+    │   ├── RevisionNotFoundError (FileNotFoundError)
+    │   ├── EntryNotFoundError (FileNotFoundError)
+    │   ├── AccessError (PermissionError)         401 and 403
+    │   │   └── GatedRepoError                    access has to be asked for
+    │   └── OfflineError (ConnectionError)        offline mode is on and the thing is not in the cache
+    └── DatasetsError                             the names of `datasets.exceptions`
+        ├── DatasetNotFoundError (FileNotFoundError)
+        ├── DataFilesNotFoundError (FileNotFoundError)
+        ├── ConfigNotFoundError (ValueError)
+        ├── SplitNotFoundError (ValueError)
+        └── DatasetGenerationError (RuntimeError)
+            └── DatasetGenerationCastError
+
+A class is also a builtin where users would catch one. Messages are worded by the classmethods here, so that the
+same thing is said the same way everywhere: what went wrong, where (file, row, column, URL), what to do.
+Errors of pyarrow, HTTP and the file system are turned into these at the border (`raise ... from error` keeps the
+cause): see `gristmill.files.borders`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = [
+    "AccessError",
+    "CardError",
+    "CastError",
+    "ColumnNotFoundError",
+    "ConfigNotFoundError",
+    "DataError",
+    "DataFilesNotFoundError",
+    "DatasetGenerationCastError",
+    "DatasetGenerationError",
+    "DatasetNotFoundError",
+    "DatasetsError",
+    "DiskFullError",
+    "EntryNotFoundError",
+    "FileError",
+    "FileFormatError",
+    "FileMissingError",
+    "GatedRepoError",
+    "GristmillError",
+    "HubConnectionError",
+    "HubError",
+    "HubResponseError",
+    "IncompleteBodyError",
+    "InvalidArgumentError",
+    "LockTimeoutError",
+    "MissingDependencyError",
+    "NotThereYetError",
+    "OfflineError",
+    "RangeIgnoredError",
+    "RateLimitedError",
+    "RecordError",
+    "RepoNotFoundError",
+    "RevisionNotFoundError",
+    "RowIndexError",
+    "SchemaConflictError",
+    "SplitNotFoundError",
+    "TransformError",
+    "UnsafePathError",
+    "WorkerDiedError",
+    "place",
+    "shorten",
+    "suggest",
+]
+
+
+def shorten(value: object, limit: int = 120) -> str:
+    """Shows a value in a message: its repr, cut to `limit` characters.
+
+    Args:
+        value: Any object; only its repr is used.
+        limit: Longest text returned, in characters.
+
+    Example:
+        >>> shorten("a" * 200, limit=12)
+        "'aaaaaaaaaa…"
+    """
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def place(
+    file: object = None, row: int | None = None, column: str | None = None, line: int | None = None
+) -> str:
+    """Words a position in data: the same order and spelling in every message.
+
+    Args:
+        file: Path or URL, if known.
+        row: Row index counted from 0, if known.
+        column: Column name or dotted path, if known.
+        line: Line of a text file counted from 1, if known.
+
+    Example:
+        >>> place("a.csv", row=3, column="x")
+        'a.csv, row 3, column "x"'
+    """
+    parts = [str(file)] if file is not None else []
+    if line is not None:
+        parts.append(f"line {line}")
+    if row is not None:
+        parts.append(f"row {row}")
+    if column is not None:
+        parts.append(f'column "{column}"')
+    return ", ".join(parts)
+
+
+def suggest(name: str, known: Iterable[str], limit: int = 10) -> str:
+    """Says which known names are close to a wrong one, or lists them.
+
+    Example:
+        >>> suggest("trian", ["train", "test"])
+        'Did you mean "train"? There are: test, train.'
+    """
+    names = sorted(set(known))
+    if not names:
+        return "There are none."
+    close = difflib.get_close_matches(name, names, n=1)
+    shown = ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+    return (f'Did you mean "{close[0]}"? ' if close else "") + f"There are: {shown}."
+
+
+class GristmillError(Exception):
+    """Root of all errors raised by Gristmill on purpose."""
+
+    # KeyError shows the repr of its argument; a message must read the same whatever the second base is.
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class InvalidArgumentError(GristmillError, ValueError):
+    """An argument, command-line option or environment variable has a value that can't be used."""
+
+    @classmethod
+    def from_value(cls, name: str, value: object, expected: str) -> InvalidArgumentError:
+        """Words the error for one argument: its name, what was given, what is expected."""
+        return cls(f"{name}={shorten(value)} can't be used: expected {expected}.")
+
+    @classmethod
+    def from_choice(cls, name: str, value: str, choices: Iterable[str]) -> InvalidArgumentError:
+        """Words the error for an argument that must be one of a few names."""
+        return cls(f'{name}="{value}" is not known. {suggest(value, choices)}')
+
+
+class MissingDependencyError(GristmillError, ImportError):
+    """A feature needs a library that is not installed."""
+
+    @classmethod
+    def from_feature(cls, feature: str, package: str, extra: str | None) -> MissingDependencyError:
+        """Words the error with the exact command that installs what is missing."""
+        command = f'pip install "gristmill[{extra}]"' if extra else f"pip install {package}"
+        error = cls(f"{feature} needs the library {package}, which is not installed. Run: {command}")
+        error.name = package
+        return error
+
+
+class NotThereYetError(GristmillError, NotImplementedError, AttributeError):
+    """A documented name that Gristmill will have and does not have yet.
+
+    Also an AttributeError, so that ``hasattr(dataset, "sort")`` answers "no" as long as it is not there.
+    """
+
+    @classmethod
+    def from_name(cls, name: str) -> NotThereYetError:
+        """Words the error for a public name such as ``Dataset.sort``."""
+        return cls(
+            f"gristmill.{name} is not there yet. docs/completeness.md lists what is; "
+            "until then the same step can be done with pyarrow on `dataset.data`."
+        )
+
+
+class DataError(GristmillError, ValueError):
+    """Something in the data is wrong."""
+
+    @classmethod
+    def at(
+        cls,
+        problem: str,
+        *,
+        file: object = None,
+        row: int | None = None,
+        column: str | None = None,
+        line: int | None = None,
+        remedy: str = "",
+    ) -> Any:
+        """Words an error about data: where, what, and what to do.
+
+        Args:
+            problem: What is wrong, as a sentence without a full stop.
+            file: Path or URL, if known.
+            row: Row index counted from 0, if known.
+            column: Column name or dotted path, if known.
+            line: Line counted from 1, if known.
+            remedy: What the user can do, as a sentence.
+        """
+        where = place(file, row, column, line)
+        return cls(
+            (f"{where}: " if where else "") + problem.rstrip(".") + "." + (f" {remedy}" if remedy else "")
+        )
+
+
+class FileFormatError(DataError):
+    """A file is not what its format says: damaged, cut off, or another format altogether."""
+
+
+class SchemaConflictError(DataError, TypeError):
+    """Two places of a dataset disagree on the type of a column, and no type holds both."""
+
+    @classmethod
+    def from_types(
+        cls, column: str, first: object, second: object, *, file: object = None, row: int | None = None
+    ) -> SchemaConflictError:
+        """Words the error for two types that have no common type."""
+        error: SchemaConflictError = cls.at(
+            f"the type changes from {first} to {second}",
+            file=file,
+            row=row,
+            column=column,
+            remedy="Pass `features=` with a type that holds both, for example "
+            f'Features({{"{column}": Json()}}), or mend the data.',
+        )
+        return error
+
+
+class CastError(DataError, TypeError):
+    """A value or column does not fit the type asked for."""
+
+
+class RecordError(DataError):
+    """A decision record breaks a rule; `.kind` is the rule's short name, counted in the tables."""
+
+    kind: str = "invalid"
+
+    @classmethod
+    def from_rule(cls, kind: str, problem: str) -> RecordError:
+        """Makes the error for one broken rule."""
+        error = cls(problem)
+        error.kind = kind
+        return error
+
+
+class CardError(DataError):
+    """The YAML head of a dataset card can't be used."""
+
+
+class ColumnNotFoundError(GristmillError, KeyError):
+    """No such column."""
+
+    @classmethod
+    def from_name(cls, name: object, columns: Iterable[str]) -> ColumnNotFoundError:
+        """Words the error with the columns that exist."""
+        return cls(f'There is no column "{name}". {suggest(str(name), columns, limit=30)}')
+
+
+class RowIndexError(GristmillError, IndexError):
+    """No such row."""
+
+    @classmethod
+    def from_index(cls, index: object, rows: int) -> RowIndexError:
+        """Words the error with the number of rows."""
+        if rows == 0:
+            return cls(f"Row {index} was asked for, but the dataset is empty.")
+        return cls(f"Row {index} is out of range: rows go from 0 to {rows - 1} (or -{rows} to -1).")
+
+
+class TransformError(GristmillError, RuntimeError):
+    """A function given to map or filter failed, or returned something that can't become rows."""
+
+    @classmethod
+    def from_rows(cls, function: str, first: int, last: int, problem: str) -> TransformError:
+        """Words the error with the function's name and the rows it was given."""
+        rows = f"row {first}" if first == last else f"rows {first} to {last}"
+        return cls(f"{function} failed on {rows}: {problem}")
+
+
+class WorkerDiedError(TransformError):
+    """A worker process ended without giving an answer, for example because memory ran out."""
+
+
+class FileError(GristmillError, OSError):
+    """Reading or writing a file on this machine failed."""
+
+    @classmethod
+    def from_os_error(cls, action: str, path: object, error: OSError) -> FileError:
+        """Words the error of an operating system call: what was tried on which path, and the system's reason."""
+        return cls(f"Could not {action} {path}: {error.strerror or error}.")
+
+
+class FileMissingError(FileError, FileNotFoundError):
+    """A file or folder does not exist."""
+
+    @classmethod
+    def from_path(cls, path: object, hint: str = "") -> FileMissingError:
+        """Words the error for one path."""
+        return cls(f"There is no file or folder {path}." + (f" {hint}" if hint else ""))
+
+
+class DiskFullError(FileError):
+    """Not enough room to write."""
+
+    @classmethod
+    def from_sizes(cls, path: object, needed: int, free: int) -> DiskFullError:
+        """Words the error with the bytes needed and free."""
+        return cls(
+            f"Writing to {path} needs about {needed / 1e6:,.1f} MB and {free / 1e6:,.1f} MB are free. "
+            "Free some space, or set HF_DATASETS_CACHE (or cache_dir=) to a larger disk."
+        )
+
+
+class LockTimeoutError(FileError, TimeoutError):
+    """Another process holds a lock for longer than one was willing to wait."""
+
+    @classmethod
+    def from_owner(cls, path: object, owner: str, seconds: float) -> LockTimeoutError:
+        """Words the error with the owner of the lock."""
+        return cls(
+            f"Waited {seconds:g} s for the lock {path}, held by {owner}. Wait for it, or end that process."
+        )
+
+
+class UnsafePathError(FileError, ValueError):
+    """A path from outside (a repository, an archive, a request) would leave the folder it belongs in."""
+
+    @classmethod
+    def from_path(cls, path: object, folder: object) -> UnsafePathError:
+        """Words the error with the path and the folder it tried to leave."""
+        return cls(
+            f"The path {shorten(path)} leaves the folder {folder} or is not a plain relative path; refused."
+        )
+
+
+class HubError(GristmillError, OSError):
+    """Talking to a Hub failed. `.url` and `.status` say where, as far as known."""
+
+    url: str = ""
+    status: int | None = None
+
+    @classmethod
+    def at_url(cls, problem: str, url: str, status: int | None = None, remedy: str = "") -> Any:
+        """Words an error about a request: what happened, the status and URL, and what to do."""
+        answer = f" (HTTP {status})" if status is not None else ""
+        error = cls(f"{problem.rstrip('.')}{answer}: {url}" + (f". {remedy}" if remedy else ""))
+        error.url = url
+        error.status = status
+        return error
+
+
+class HubConnectionError(HubError, ConnectionError):
+    """No answer, or one that broke off, after all attempts."""
+
+
+class HubResponseError(HubError):
+    """A Hub answered with something that can't be used."""
+
+
+class RateLimitedError(HubResponseError):
+    """The server asked to slow down (429), also after all attempts."""
+
+
+class RangeIgnoredError(HubResponseError):
+    """A range was asked for and anything but 206 came back; reading on could mean reading the whole file."""
+
+
+class IncompleteBodyError(HubResponseError):
+    """A body had other bytes than announced: too few, or with the wrong hash."""
+
+
+class RepoNotFoundError(HubError, FileNotFoundError):
+    """No such repository, or a private one that is not yours (a Hub does not tell which)."""
+
+
+class RevisionNotFoundError(HubError, FileNotFoundError):
+    """The repository exists and has no such branch, tag or commit."""
+
+
+class EntryNotFoundError(HubError, FileNotFoundError):
+    """The revision exists and has no such file or folder."""
+
+
+class AccessError(HubError, PermissionError):
+    """The server refused: no token, a bad token, or no right."""
+
+
+class GatedRepoError(AccessError):
+    """The repository's owner wants people to ask for access first."""
+
+
+class OfflineError(HubError, ConnectionError):
+    """Offline mode is on and what is needed is not in the cache."""
+
+
+class DatasetsError(GristmillError):
+    """Root of the names that `datasets.exceptions` documents."""
+
+
+class DatasetNotFoundError(DatasetsError, FileNotFoundError):
+    """A dataset name that means nothing here; the message lists what was tried, in order."""
+
+    @classmethod
+    def from_attempts(
+        cls, name: str, attempts: Iterable[tuple[str, str]], hint: str = ""
+    ) -> DatasetNotFoundError:
+        """Words the error.
+
+        Args:
+            name: What the user asked for.
+            attempts: (what was tried, why it failed), in the order of trying.
+            hint: What to do, as a sentence.
+        """
+        lines = "".join(f"\n  - {what}: {why}" for what, why in attempts)
+        return cls(
+            f'No dataset was found under "{name}". Tried, in order:{lines}' + (f"\n{hint}" if hint else "")
+        )
+
+
+class DataFilesNotFoundError(DatasetsError, FileNotFoundError):
+    """The place exists and holds no data files that can be read, or none that match the patterns."""
+
+
+class ConfigNotFoundError(DatasetsError, ValueError):
+    """The dataset has no such config, or several and none was named."""
+
+
+class SplitNotFoundError(DatasetsError, ValueError):
+    """The dataset has no such split."""
+
+    @classmethod
+    def from_name(cls, split: str, splits: Iterable[str], where: str = "") -> SplitNotFoundError:
+        """Words the error with the splits that exist."""
+        return cls(
+            (f"{where}: there" if where else "There") + f' is no split "{split}". {suggest(split, splits)}'
+        )
+
+
+class DatasetGenerationError(DatasetsError, RuntimeError):
+    """Preparing a dataset failed; the cause says which file and row."""
+
+
+class DatasetGenerationCastError(DatasetGenerationError):
+    """Preparing a dataset failed because its files do not share one schema."""

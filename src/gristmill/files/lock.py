@@ -1,0 +1,137 @@
+"""A lock between processes that names its owner and can't outlive it.
+
+The operating system's advisory lock (``flock``) on a file beside the thing locked: the kernel drops it when the owner
+dies, however it dies, so there is no stale lock to recover on a local disk. The file's text only tells a waiting user
+who holds it. Where ``flock`` does not exist (Windows, some network disks), a file made with O_EXCL stands in, and one
+whose owner is dead, or which is on another machine and has not been touched for an hour, is taken over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from gristmill.errors import FileError, LockTimeoutError
+from gristmill.files.atomic import _alive
+from gristmill.logging import get_logger
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+_STALE_AFTER = 3600.0
+_log = get_logger(__name__)
+
+
+def _describe(path: Path) -> str:
+    try:
+        owner = json.loads(path.read_text())
+        return f"process {owner['pid']} on {owner['host']} since {owner['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "a process that did not say who it is"
+
+
+def _identity() -> bytes:
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}).encode()
+
+
+def _try_flock(path: Path) -> int | None:
+    assert fcntl is not None
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return None
+        raise
+    # The owner before us may have deleted the file between our open and our lock: then we hold a lock on nothing.
+    try:
+        same = os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        same = False
+    if not same:
+        os.close(handle)
+        return None
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, _identity(), 0)
+    return handle
+
+
+def _try_exclusive(path: Path) -> int | None:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        if _abandoned(path):
+            _log.warning("taking over the lock %s, left by %s", path, _describe(path))
+            path.unlink(missing_ok=True)
+        return None
+    os.write(handle, _identity())
+    return handle
+
+
+def _abandoned(path: Path) -> bool:
+    try:
+        owner = json.loads(path.read_text())
+        if owner["host"] == socket.gethostname():
+            return not _alive(int(owner["pid"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        # No owner to ask (a lock cut off while being written): its age decides.
+        _log.debug("the lock %s does not name its owner", path)
+    with contextlib.suppress(FileNotFoundError):
+        return time.time() - path.stat().st_mtime > _STALE_AFTER
+    return False
+
+
+@contextlib.contextmanager
+def lock(path: str | os.PathLike[str], timeout: float | None = None, poll: float = 0.05) -> Iterator[None]:
+    """Holds a lock between processes for the length of a ``with`` block.
+
+    Args:
+        path: The lock file, by convention the locked thing's name plus ``.lock``; deleted when the block ends.
+        timeout: Seconds to wait before giving up; None waits as long as it takes.
+        poll: Seconds between two tries.
+
+    Raises:
+        LockTimeoutError: Another process still holds the lock after `timeout` seconds; the message names it.
+        FileError: The lock file can't be made.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, lock(Path(folder) / "thing.lock"):
+        ...     pass
+    """
+    final = Path(path)
+    started = time.monotonic()
+    attempt = _try_exclusive if fcntl is None else _try_flock
+    told = False
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        while (handle := attempt(final)) is None:
+            waited = time.monotonic() - started
+            if timeout is not None and waited > timeout:
+                raise LockTimeoutError.from_owner(final, _describe(final), timeout)
+            if waited > 5 and not told:
+                told = True
+                _log.warning("waiting for %s, held by %s", final, _describe(final))
+            time.sleep(poll)
+    except LockTimeoutError:
+        raise
+    except OSError as error:
+        raise FileError.from_os_error("lock", final, error) from error
+    try:
+        yield
+    finally:
+        # Unlink before the lock is dropped: whoever opens the path after this makes a new file.
+        final.unlink(missing_ok=True)
+        os.close(handle)

@@ -1,0 +1,56 @@
+"""Paths that come from outside: joined so that they can't leave their folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gristmill.errors import UnsafePathError
+
+
+def check_relative(path: str, folder: object = "of the repository") -> str:
+    """Gives back a path from outside if it is a plain relative one, with ``/`` between its parts.
+
+    Args:
+        path: A path as a repository, an archive or a request names it.
+        folder: What to call the folder in the error.
+
+    Raises:
+        UnsafePathError: The path is empty or absolute, has an empty, ``.`` or ``..`` part, a backslash, a drive or a
+            NUL.
+
+    Example:
+        >>> check_relative("data/train.parquet")
+        'data/train.parquet'
+        >>> check_relative("../secret")
+        Traceback (most recent call last):
+        ...
+        gristmill.errors.UnsafePathError: The path '../secret' leaves the folder ...
+    """
+    parts = path.split("/")
+    bad = not path or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts)
+    if bad or path.startswith("/") or (len(parts[0]) == 2 and parts[0][1] == ":"):
+        raise UnsafePathError.from_path(path, folder)
+    return path
+
+
+def safe_join(folder: Path, path: str) -> Path:
+    """Joins a path from outside to a folder; the result is inside it, also after following symbolic links.
+
+    Args:
+        folder: The folder nothing may leave.
+        path: A relative path with ``/`` between its parts.
+
+    Returns:
+        The joined path; it need not exist.
+
+    Raises:
+        UnsafePathError: The path, or a link on its way, leaves the folder.
+
+    Example:
+        >>> safe_join(Path("/srv/hub"), "a/b").as_posix()
+        '/srv/hub/a/b'
+    """
+    joined = folder / check_relative(path, folder)
+    if not joined.resolve().is_relative_to(folder.resolve()):
+        raise UnsafePathError.from_path(path, folder)
+    return joined

@@ -1,0 +1,55 @@
+"""Libraries that only some features need: imported on first use, or refused with the command that installs them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from types import ModuleType
+
+from gristmill.errors import MissingDependencyError
+
+# package as imported -> (name on PyPI, extra of gristmill that brings it)
+_PACKAGES = {
+    "pandas": ("pandas", "pandas"),
+    "starlette": ("starlette", "server"),
+    "uvicorn": ("uvicorn", "server"),
+    "tokenizers": ("tokenizers", "tokenizers"),
+}
+
+
+def require(module: str, feature: str) -> ModuleType:
+    """Imports an optional library, or says how to get it.
+
+    Args:
+        module: Dotted name to import, for example ``"uvicorn"``.
+        feature: What needs it, as the subject of a sentence: ``"`gristmill hub serve`"``.
+
+    Returns:
+        The imported module.
+
+    Raises:
+        MissingDependencyError: The library is not installed.
+
+    Example:
+        >>> require("json", "This example").dumps([1])
+        '[1]'
+    """
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        # A library that is there and itself lacks something is another fault; its own message says more.
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        name, extra = _PACKAGES.get(package, (package, None))
+        raise MissingDependencyError.from_feature(feature, name, extra) from error
+
+
+def installed(module: str) -> bool:
+    """Says whether a library could be imported, without importing it.
+
+    Example:
+        >>> installed("json")
+        True
+    """
+    return importlib.util.find_spec(module) is not None

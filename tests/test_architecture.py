@@ -1,0 +1,156 @@
+"""The house holds: imports go downward, no circles, heavy libraries stay in their rooms."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "gristmill"
+
+# Floors from the ground up. A room may import from its own floor's rooms only if it is the same room, and from any
+# floor below. A name is a package (folder) or a module directly under gristmill/; the longest match counts.
+FLOORS = [
+    {"errors", "_version"},
+    {"config", "logging", "not_there_yet", "optional"},
+    {"progress"},
+    {"files", "features"},
+    {"table", "hub", "fingerprint", "splits"},
+    {"formats", "formatting", "info"},
+    {"engine"},
+    {"dataset"},
+    {"dataset_dict"},
+    {"build"},
+    {"load", "hub.server"},
+    {"corpus"},
+    {"demo"},
+    {"cli"},
+    {"__init__", "__main__"},
+]
+
+# Which rooms may import a heavy or optional library, at any depth of the code.
+HEAVY = {
+    "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "build", "load",
+                "fingerprint", "corpus", "files.borders", "demo", "info"},
+    "numpy": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "fingerprint", "corpus"},
+    "pandas": {"formatting", "dataset"},
+    "huggingface_hub": {"hub"},
+    "httpx": {"files.http", "hub"},
+    "starlette": {"hub.server"},
+    "uvicorn": {"hub.server"},
+    "tokenizers": {"corpus.decisions"},
+    "fsspec": {"files", "formats", "dataset"},
+    "yaml": {"hub.card", "features", "corpus"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "tqdm": {"progress"},
+    "cloudpickle": {"engine", "fingerprint"},
+}  # fmt: skip
+
+# Modules that `import gristmill` loads run at every start of every user's program.
+LIGHT = {"__init__", "errors", "config", "logging", "progress", "optional", "not_there_yet", "_version"}
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(SOURCE).with_suffix("").parts)
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts.pop()
+    return ".".join(parts)
+
+
+def room_of(module: str) -> str:
+    for floor in FLOORS:
+        for room in floor:
+            if "." in room and (module == room or module.startswith(room + ".")):
+                return room
+    return module.partition(".")[0]
+
+
+def floor_of(room: str) -> int:
+    for height, rooms in enumerate(FLOORS):
+        if room in rooms:
+            return height
+    raise AssertionError(f"the room {room} has no floor: add it to FLOORS")
+
+
+def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
+    """Yields (dotted module, line, whether at the top level) for each import statement."""
+    tree = ast.parse(path.read_text())
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno, id(node) not in inside
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            yield node.module or "", node.lineno, id(node) not in inside
+            for alias in node.names:
+                if node.module == "gristmill":
+                    yield f"gristmill.{alias.name}", node.lineno, id(node) not in inside
+
+
+FILES = sorted(p for p in SOURCE.rglob("*.py") if "demo/hub" not in p.as_posix())
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_name)
+def test_imports_go_downward(path):
+    module = module_name(path)
+    room = room_of(module)
+    for target, line, _ in imports(path):
+        if target == "gristmill" or not target.startswith("gristmill."):
+            continue
+        wanted = room_of(target.removeprefix("gristmill."))
+        if wanted != room:
+            assert floor_of(wanted) < floor_of(room), f"{path}:{line}: {room} must not import {wanted}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_name)
+def test_heavy_libraries_stay_in_their_rooms(path):
+    module = module_name(path)
+    for target, line, _ in imports(path):
+        allowed = HEAVY.get(target.partition(".")[0])
+        if allowed is not None:
+            rooms = [room for room in allowed if module == room or module.startswith(room + ".")]
+            assert rooms, f"{path}:{line}: {module} must not import {target}"
+
+
+def test_no_circles():
+    graph: dict[str, set[str]] = {}
+    names = {module_name(path) for path in FILES}
+    for path in FILES:
+        edges = graph.setdefault(module_name(path), set())
+        for target, _, top in imports(path):
+            inner = target.removeprefix("gristmill.")
+            if top and target != inner and inner in names:
+                edges.add(inner)
+    done: set[str] = set()
+
+    def visit(node: str, trail: tuple[str, ...]) -> None:
+        assert node not in trail, "import circle: " + " -> ".join([*trail[trail.index(node) :], node])
+        if node not in done:
+            for target in graph[node]:
+                visit(target, (*trail, node))
+            done.add(node)
+
+    for node in graph:
+        visit(node, ())
+
+
+def test_light_modules_import_nothing_heavy_at_the_top():
+    for path in FILES:
+        if module_name(path) in LIGHT:
+            tops = {target.partition(".")[0] for target, _, top in imports(path) if top}
+            assert not tops & set(HEAVY), f"{path} imports {tops & set(HEAVY)} at its top"
+
+
+def test_no_module_prints():
+    """Results go through cli.output, words through logging: nothing else prints."""
+    for path in FILES:
+        if not module_name(path).startswith("cli"):
+            calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            assert not any(isinstance(c.func, ast.Name) and c.func.id == "print" for c in calls), path

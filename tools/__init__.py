@@ -1,0 +1,1 @@
+"""Scripts for those who work on Gristmill; not part of the package."""
