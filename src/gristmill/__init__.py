@@ -1,1 +1,127 @@
-"""Placeholder."""
+"""Gristmill: from the Hugging Face Hub to training-ready rows.
+
+``import gristmill as datasets`` is a drop-in for the `datasets` library: the same public names, arguments, defaults and
+results. Nothing heavy is imported until a name that needs it is first used (PEP 562).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gristmill._version import __version__
+from gristmill.not_there_yet import MissingFunction, missing_class
+
+if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares this list with _HOMES
+    from gristmill import config, errors, logging
+    from gristmill import errors as exceptions
+    from gristmill.dataset import Column, Dataset
+    from gristmill.dataset_dict import DatasetDict
+    from gristmill.features import ClassLabel, Features, LargeList, List, Sequence, Value
+    from gristmill.fingerprint import disable_caching, enable_caching, is_caching_enabled
+    from gristmill.hub.client import HubClient
+    from gristmill.info import DatasetInfo
+    from gristmill.load import DownloadMode, VerificationMode, load_dataset
+    from gristmill.progress import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from gristmill.splits import NamedSplit, Split, SplitDict, SplitInfo
+
+# Public name -> the module it lives in. A name that is itself a module maps to "".
+_HOMES = {
+    "ClassLabel": "features",
+    "Column": "dataset",
+    "Dataset": "dataset",
+    "DatasetDict": "dataset_dict",
+    "DatasetInfo": "info",
+    "DownloadMode": "load",
+    "Features": "features",
+    "HubClient": "hub.client",
+    "LargeList": "features",
+    "List": "features",
+    "NamedSplit": "splits",
+    "Sequence": "features",
+    "Split": "splits",
+    "SplitDict": "splits",
+    "SplitInfo": "splits",
+    "Value": "features",
+    "VerificationMode": "load",
+    "are_progress_bars_disabled": "progress",
+    "config": "",
+    "disable_caching": "fingerprint",
+    "disable_progress_bars": "progress",
+    "enable_caching": "fingerprint",
+    "enable_progress_bars": "progress",
+    "errors": "",
+    "exceptions": "errors",
+    "is_caching_enabled": "fingerprint",
+    "load_dataset": "load",
+    "logging": "",
+}
+
+# Documented names whose work is still to come: importable, fit for isinstance, a clear error when used.
+_MISSING_CLASSES = [
+    "Array2D",
+    "Array3D",
+    "Array4D",
+    "Array5D",
+    "ArrowBasedBuilder",
+    "Audio",
+    "BuilderConfig",
+    "DatasetBuilder",
+    "DownloadConfig",
+    "DownloadManager",
+    "GeneratorBasedBuilder",
+    "Image",
+    "IterableColumn",
+    "IterableDataset",
+    "IterableDatasetDict",
+    "Json",
+    "Mesh",
+    "NamedSplitAll",
+    "Nifti",
+    "Pdf",
+    "ReadInstruction",
+    "SplitGenerator",
+    "StreamingDownloadManager",
+    "Translation",
+    "TranslationVariableLanguages",
+    "Version",
+    "Video",
+]
+_MISSING_FUNCTIONS = [
+    "concatenate_datasets",
+    "get_dataset_config_info",
+    "get_dataset_config_names",
+    "get_dataset_default_config_name",
+    "get_dataset_infos",
+    "get_dataset_split_names",
+    "interleave_datasets",
+    "load_dataset_builder",
+    "load_from_disk",
+]
+
+__all__ = [  # noqa: PLE0604  # names resolved on first use; a test checks that each one is
+    "__version__",
+    *sorted([*_HOMES, *_MISSING_CLASSES, *_MISSING_FUNCTIONS]),
+]
+
+
+def __getattr__(name: str) -> Any:
+    value: Any
+    if name == "exceptions":
+        value = importlib.import_module("gristmill.errors")
+    elif name in _HOMES:
+        home = _HOMES[name]
+        module = importlib.import_module(f"gristmill.{home or name}")
+        value = getattr(module, name) if home else module
+    elif name in _MISSING_CLASSES:
+        value = missing_class(name)
+    elif name in _MISSING_FUNCTIONS:
+        value = MissingFunction(name)
+    else:
+        raise AttributeError(f"module 'gristmill' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,3 +1,5 @@
 """The version of Gristmill, read by the build and by the package."""
 
-__version__ = "0.1.0"
+# Major and minor are those of the `datasets` API that is spoken: libraries compare `datasets.__version__` and take
+# old paths for a small number, in silence. The last number counts Gristmill's own releases.
+__version__ = "5.2.0"
