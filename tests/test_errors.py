@@ -1,0 +1,120 @@
+"""The error tree: complete, drawn as it is, builtins where users would catch one, messages that help."""
+
+import inspect
+import pickle
+import re
+
+import pytest
+
+from gristmill import errors
+from gristmill.errors import (
+    CastError,
+    ColumnNotFoundError,
+    DatasetNotFoundError,
+    FileError,
+    GristmillError,
+    HubError,
+    InvalidArgumentError,
+    MissingDependencyError,
+    NotThereYetError,
+    RecordError,
+    RowIndexError,
+    SchemaConflictError,
+    place,
+    shorten,
+    suggest,
+)
+
+CLASSES = [c for c in vars(errors).values() if inspect.isclass(c) and issubclass(c, Exception)]
+
+
+def drawn_tree() -> dict[str, str]:
+    """Reads class -> parent from the drawing in the module's docstring."""
+    parents: dict[str, str] = {}
+    trail = ["GristmillError"]
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"^((?:│   |    )*)(?:├── |└── )(\w+)", line.removeprefix("    "))
+        if match:
+            depth = len(match[1]) // 4 + 1
+            parents[match[2]] = trail[depth - 1]
+            trail[depth:] = [match[2]]
+    return parents
+
+
+def test_the_drawing_is_the_tree():
+    real = {
+        c.__name__: next(b.__name__ for b in c.__bases__ if issubclass(b, GristmillError))
+        for c in CLASSES
+        if c is not GristmillError
+    }
+    assert drawn_tree() == real
+
+
+def test_the_drawing_names_the_builtin_bases():
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.search(r"── (\w+) \(([\w, ]+)\)", line)
+        if match:
+            bases = {b.__name__ for b in getattr(errors, match[1]).__bases__}
+            assert set(match[2].split(", ")) <= bases
+
+
+def test_all_is_sorted_and_complete():
+    assert errors.__all__ == sorted(errors.__all__)
+    assert {c.__name__ for c in CLASSES} <= set(errors.__all__)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+def test_every_error_shows_its_message_and_survives_pickling(cls):
+    error = cls("what went wrong")
+    assert str(error) == "what went wrong"
+    assert cls.__doc__
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is cls
+    assert str(again) == "what went wrong"
+
+
+def test_messages_name_place_and_remedy():
+    error = SchemaConflictError.from_types("a.b", "int64", "string", file="x.json", row=7)
+    assert str(error).startswith('x.json, row 7, column "a.b": the type changes from int64 to string.')
+    assert "Json()" in str(error)
+    assert isinstance(error, ValueError)
+    assert isinstance(error, TypeError)
+    assert str(CastError.at("no.", line=3)) == "line 3: no."
+    assert str(ColumnNotFoundError.from_name("txet", ["text", "label"])) == (
+        'There is no column "txet". Did you mean "text"? There are: label, text.'
+    )
+    assert "rows go from 0 to 2" in str(RowIndexError.from_index(5, 3))
+    assert "empty" in str(RowIndexError.from_index(0, 0))
+    assert 'pip install "gristmill[server]"' in str(
+        MissingDependencyError.from_feature("x", "uvicorn", "server")
+    )
+    assert RecordError.from_rule("one_option", "one option").kind == "one_option"
+    assert "expected a number" in str(InvalidArgumentError.from_value("cap", -1, "a number above 0"))
+    tried = str(DatasetNotFoundError.from_attempts("x", [("folder", "no such folder"), ("Hub", "404")]))
+    assert tried.index("folder") < tried.index("404")
+
+
+def test_errors_of_the_system_keep_their_reason():
+    error = FileError.from_os_error("read", "a.txt", OSError(13, "Permission denied"))
+    assert str(error) == "Could not read a.txt: Permission denied."
+    assert isinstance(error, OSError)
+
+
+def test_hub_errors_carry_url_and_status():
+    error = HubError.at_url("No answer", "http://x/y", 503, "Try again later.")
+    assert (error.url, error.status) == ("http://x/y", 503)
+    assert str(error) == "No answer (HTTP 503): http://x/y. Try again later."
+
+
+def test_not_there_yet_answers_hasattr_with_no():
+    assert issubclass(NotThereYetError, AttributeError)
+    assert "Dataset.sort" in str(NotThereYetError.from_name("Dataset.sort"))
+
+
+def test_helpers():
+    assert shorten("abc") == "'abc'"
+    assert len(shorten("a" * 999, 50)) == 50
+    assert place() == ""
+    assert place(file="f", line=2) == "f, line 2"
+    assert suggest("a", []) == "There are none."
+    assert suggest("zz", [f"n{i:02}" for i in range(20)]).endswith("and 10 more.")
