@@ -1,0 +1,1 @@
+"""Everything that knows the Hub: client, dataset card, server."""
