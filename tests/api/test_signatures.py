@@ -1,0 +1,76 @@
+"""The public names of `datasets` are there, with its parameters, or stand in the one list of what is missing."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.completeness import ABSENT, find, is_there, not_yet, parent_of, read_api
+from tools.datasets_api import Parameter, facts
+
+HERE = Path(__file__).parent
+NAMES = read_api()
+THERE = [name for name in NAMES if is_there(name)]
+
+# Keyword-only parameters of ours, after those of the original: what they are for.
+OURS: dict[str, dict[str, str]] = {}
+
+CALLED_ON_CLASS = {"classmethod", "staticmethod"}
+CALLABLE = {"class", "function", "method", *CALLED_ON_CLASS}
+
+
+def our_facts(name: str) -> dict[str, Any]:
+    thing = find(name)
+    owner = find(parent_of(name, NAMES) or "gristmill")
+    if isinstance(owner, type):
+        last = name.rpartition(".")[2]
+        if not hasattr(owner, last):  # a field without a default
+            return {"kind": "property"}
+        return facts(thing, owner, last)
+    return facts(thing)
+
+
+def without_ours(name: str, parameters: list[Parameter]) -> list[Parameter]:
+    extra = OURS.get(name, {})
+    return [p for p in parameters if not (p[0] in extra and p[1] == "keyword_only")]
+
+
+def as_caller_sees(parameters: list[Parameter]) -> list[Parameter]:
+    """The name of `*args` and `**kwargs` can't be seen from outside."""
+    return [p if not p[1].startswith("var_") else [p[1]] for p in parameters]
+
+
+def test_what_is_missing_is_listed():
+    listed = (HERE / "not_yet.txt").read_text().split()
+    assert listed == sorted(set(listed)), "not_yet.txt is sorted and has no name twice"
+    missing = not_yet(NAMES)
+    arrived, unlisted = sorted(set(listed) - set(missing)), sorted(set(missing) - set(listed))
+    assert not arrived, f"there by now, take it out of not_yet.txt: {arrived}"
+    assert not unlisted, f"missing and not in not_yet.txt: {unlisted}"
+
+
+@pytest.mark.parametrize("name", THERE)
+def test_parameters(name):
+    theirs, ours = NAMES[name], our_facts(name)
+    assert (ours["kind"] in CALLABLE) == (theirs["kind"] in CALLABLE), f"{ours['kind']} for {theirs['kind']}"
+    if theirs["kind"] in CALLED_ON_CLASS:
+        assert ours["kind"] in CALLED_ON_CLASS
+    if theirs.get("value"):
+        assert ours["value"] == theirs["value"]
+    if theirs.get("parameters") is not None and ours.get("parameters") is not None:
+        assert as_caller_sees(without_ours(name, ours["parameters"])) == as_caller_sees(theirs["parameters"])
+
+
+@pytest.mark.parametrize("name", [name for name in THERE if NAMES[name].get("same_as")])
+def test_one_object_under_every_path(name):
+    first = find(NAMES[name]["same_as"])
+    assert first is ABSENT or find(name) is first
+
+
+def test_ours_are_real_and_come_last():
+    for name, extra in OURS.items():
+        parameters = inspect.signature(find(name)).parameters
+        for parameter, reason in extra.items():
+            assert parameters[parameter].kind is inspect.Parameter.KEYWORD_ONLY
+            assert reason
