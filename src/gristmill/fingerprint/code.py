@@ -1,0 +1,154 @@
+"""What a function's result depends on besides its arguments: its code and the globals that this code names."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import importlib.util
+import os
+import site
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+
+Reference = tuple[str, ...]
+"""A global name and the attributes read from it: ``("helper", "cut")`` for ``helper.cut``."""
+
+
+@functools.lru_cache(maxsize=4096)
+def references(code: types.CodeType) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
+    """Lists the globals a code object reads and the modules it imports, nested functions included.
+
+    Args:
+        code: A function's ``__code__``.
+
+    Returns:
+        (globals with the attributes read from them, modules imported), each sorted and without repeats.
+    """
+    found: set[Reference] = set()
+    imported: set[str] = set()
+    current: list[str] = []
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        if name in _ATTRIBUTES and current:
+            current.append(str(instruction.argval))
+            continue
+        if name in {"CACHE", "PUSH_NULL", "PRECALL"}:
+            continue
+        if current:
+            found.add(tuple(current))
+            current = []
+        if name in _LOADS:
+            current = [str(instruction.argval)]
+        elif name == "IMPORT_NAME":
+            imported.add(str(instruction.argval))
+    if current:
+        found.add(tuple(current))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner, more = references(constant)
+            found.update(inner)
+            imported.update(more)
+    return tuple(sorted(found)), tuple(sorted(imported))
+
+
+@functools.lru_cache(maxsize=1)
+def _library_folders() -> tuple[str, ...]:
+    paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    paths.update(site.getsitepackages() if hasattr(site, "getsitepackages") else ())
+    paths.add(site.getusersitepackages())
+    paths.add(str(Path(__file__).parent.parent))
+    return tuple(os.path.realpath(path) + os.sep for path in paths if path)
+
+
+@functools.lru_cache(maxsize=4096)
+def is_library(filename: str | None) -> bool:
+    """Says whether a source file belongs to Python, to an installed package or to Gristmill itself.
+
+    Such code changes with a version number; anything else may be edited between two runs and is hashed by content.
+
+    Example:
+        >>> is_library(dis.__file__), is_library("/home/me/prep.py")
+        (True, False)
+    """
+    if filename is None or filename.startswith("<frozen"):
+        return True
+    return os.path.realpath(filename).startswith(_library_folders())
+
+
+def module_is_library(name: str) -> bool:
+    """Says the same of a module by its name; built-in modules count as Python's own, ``__main__`` never does."""
+    module = sys.modules.get(name)
+    if name == "__main__" or module is None:
+        return False
+    filename = getattr(module, "__file__", None)
+    return name in sys.builtin_module_names if filename is None else is_library(filename)
+
+
+def version_of(name: str) -> str:
+    """Gives the version of the package a module belongs to, or "" if it does not say."""
+    package = sys.modules.get(name.partition(".")[0])
+    return str(getattr(package, "__version__", ""))
+
+
+def local_source(name: str) -> bytes | None:
+    """Reads the source of a module that is not a library, without running it.
+
+    Args:
+        name: Dotted name.
+
+    Returns:
+        The file's bytes, or None for a library or a module that can't be found.
+    """
+    module = sys.modules.get(name)
+    filename = getattr(module, "__file__", None)
+    if module is None:
+        try:
+            spec = importlib.util.find_spec(name) if "." not in name else None
+        except (ImportError, ValueError, AttributeError):
+            return None
+        filename = spec.origin if spec is not None and spec.has_location else None
+    if filename is None or is_library(filename):
+        return None
+    try:
+        return Path(filename).read_bytes()
+    except OSError:
+        return None
+
+
+def values_named_by(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yields what the code of a function reaches: globals by dotted name, and the source of local imports.
+
+    A module is followed along the attributes read from it, so that editing a helper function elsewhere in it changes
+    nothing.
+
+    Args:
+        function: A plain Python function.
+
+    Yields:
+        (dotted name, value); for a name that does not exist (yet), the value is `types.NotImplementedType`'s instance.
+    """
+    names, imported = references(function.__code__)
+    builtins = function.__globals__.get("__builtins__")
+    builtins = vars(builtins) if isinstance(builtins, types.ModuleType) else builtins or {}
+    for path in names:
+        if path[0] not in function.__globals__:
+            if path[0] not in builtins:
+                yield path[0], NotImplemented
+            continue
+        value = function.__globals__[path[0]]
+        used = [path[0]]
+        for attribute in path[1:]:
+            if not isinstance(value, types.ModuleType) or not hasattr(value, attribute):
+                break
+            value = getattr(value, attribute)
+            used.append(attribute)
+        yield ".".join(used), value
+    for name in imported:
+        yield f"import {name}", local_source(name)

@@ -1,0 +1,198 @@
+"""What is known about a dataset besides its rows: description, licence, features, splits, sizes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from gristmill import config
+from gristmill.errors import CardError, FileFormatError
+from gristmill.features import Features
+from gristmill.files.atomic import write_json
+from gristmill.files.borders import reading
+from gristmill.splits import SplitDict
+
+__all__ = ["DatasetInfo"]
+
+
+@dataclass
+class DatasetInfo:
+    """What is known about a dataset; everything is optional.
+
+    Attributes:
+        description: What it is, in words.
+        citation: BibTeX.
+        homepage: URL.
+        license: Licence name or text.
+        features: Its columns and their types.
+        post_processed: Kept as read, for old info files.
+        supervised_keys: Kept as read, for old info files.
+        builder_name: What prepared it, for example ``"parquet"``.
+        dataset_name: Its short name.
+        config_name: The config it is.
+        version: Its version, as text.
+        splits: Its splits.
+        download_checksums: Size and checksum of each file downloaded, by URL.
+        download_size: Bytes downloaded.
+        post_processing_size: Kept as read, for old info files.
+        dataset_size: Bytes of the prepared rows.
+        size_in_bytes: Bytes downloaded and prepared.
+
+    Example:
+        >>> DatasetInfo(description="Ten poems.")
+        DatasetInfo(description='Ten poems.')
+    """
+
+    description: str = field(default_factory=str)
+    citation: str = field(default_factory=str)
+    homepage: str = field(default_factory=str)
+    license: str = field(default_factory=str)
+    features: Features | None = None
+    post_processed: Any = None
+    supervised_keys: Any = None
+    builder_name: str | None = None
+    dataset_name: str | None = None
+    config_name: str | None = None
+    version: str | None = None
+    splits: SplitDict | None = None
+    download_checksums: dict[str, Any] | None = None
+    download_size: int | None = None
+    post_processing_size: int | None = None
+    dataset_size: int | None = None
+    size_in_bytes: int | None = None
+
+    # What a dataset card's `dataset_info` holds; the rest belongs to one prepared copy on one machine.
+    _INCLUDED_INFO_IN_YAML: ClassVar[tuple[str, ...]] = (
+        "config_name", "download_size", "dataset_size", "features", "splits",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.features is not None and not isinstance(self.features, Features):
+            self.features = Features.from_dict(self.features)
+        if self.splits is not None and not isinstance(self.splits, SplitDict):
+            self.splits = SplitDict.from_split_dict(self.splits)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={value!r}" for key, value in self._known().items())
+        return f"DatasetInfo({shown})"
+
+    def _known(self) -> dict[str, Any]:
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {key: value for key, value in values.items() if value not in (None, "")}
+
+    def copy(self) -> DatasetInfo:
+        """Makes a copy that shares nothing with this one."""
+        return copy.deepcopy(self)
+
+    def update(self, other_dataset_info: DatasetInfo, ignore_none: bool = True) -> None:
+        """Takes over what another info knows.
+
+        Args:
+            other_dataset_info: The info to read from.
+            ignore_none: Keep what is known here where the other knows nothing.
+        """
+        for item in fields(other_dataset_info):
+            value = getattr(other_dataset_info, item.name)
+            if value is not None or not ignore_none:
+                setattr(self, item.name, copy.deepcopy(value))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gives plain JSON values, in the form of ``dataset_info.json``; what is not known is left out."""
+        plain: dict[str, Any] = {
+            "description": self.description,
+            "citation": self.citation,
+            "homepage": self.homepage,
+            "license": self.license,
+            **self._known(),
+        }
+        if self.features is not None:
+            plain["features"] = self.features.to_dict()
+        if self.splits is not None:
+            plain["splits"] = {str(name): split.to_dict() for name, split in self.splits.items()}
+        return plain
+
+    @classmethod
+    def from_dict(cls, dataset_info_dict: Mapping[str, Any]) -> DatasetInfo:
+        """Reads the form of ``dataset_info.json``; keys that mean nothing here are ignored."""
+        known = {item.name for item in fields(cls)}
+        values = {key: value for key, value in dataset_info_dict.items() if key in known}
+        version = values.get("version")
+        if isinstance(version, Mapping):
+            # Old files spell the version out as its parts.
+            values["version"] = str(version.get("version_str"))
+        for name in ("description", "citation", "homepage", "license"):
+            values[name] = values.get(name) or ""
+        return cls(**values)
+
+    def write_to_directory(
+        self, dataset_info_dir: str, pretty_print: bool = False, storage_options: dict[str, Any] | None = None
+    ) -> None:
+        """Writes ``dataset_info.json`` into a folder.
+
+        Args:
+            dataset_info_dir: The folder.
+            pretty_print: Accepted for compatibility; the file is always indented.
+            storage_options: Accepted for compatibility; the folder is on this machine.
+
+        Raises:
+            FileError: The file can't be written.
+        """
+        write_json(Path(dataset_info_dir) / config.DATASET_INFO_FILENAME, self.to_dict())
+
+    @classmethod
+    def from_directory(
+        cls, dataset_info_dir: str, storage_options: dict[str, Any] | None = None
+    ) -> DatasetInfo:
+        """Reads ``dataset_info.json`` from a folder.
+
+        Args:
+            dataset_info_dir: The folder.
+            storage_options: Accepted for compatibility; the folder is on this machine.
+
+        Raises:
+            FileMissingError: There is no such file.
+            FileFormatError: It is not what it should be.
+        """
+        path = Path(dataset_info_dir) / config.DATASET_INFO_FILENAME
+        with reading(path, "JSON"):
+            text = path.read_text(encoding="utf-8")
+        try:
+            return cls.from_dict(json.loads(text))
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            raise FileFormatError.at(
+                f"does not describe a dataset ({error})",
+                file=path,
+                remedy="Delete the folder and prepare again.",
+            ) from error
+
+    def _to_yaml_dict(self) -> dict[str, Any]:
+        """Gives the form of a dataset card's ``dataset_info``."""
+        result: dict[str, Any] = {}
+        for name in self._INCLUDED_INFO_IN_YAML:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            result[name] = value._to_yaml_list() if name in ("features", "splits") else value
+        return result
+
+    @classmethod
+    def _from_yaml_dict(cls, yaml_data: Mapping[str, Any]) -> DatasetInfo:
+        """Reads a dataset card's ``dataset_info``.
+
+        Raises:
+            CardError: The features or splits are not of the documented form.
+        """
+        known = {item.name for item in fields(cls)}
+        values = {key: value for key, value in yaml_data.items() if key in known}
+        try:
+            if values.get("features") is not None:
+                values["features"] = Features._from_yaml_list(values["features"])
+            if values.get("splits") is not None:
+                values["splits"] = SplitDict._from_yaml_list(values["splits"])
+            return cls(**values)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise CardError.at(f"dataset_info can't be read ({error})") from error

@@ -1,0 +1,225 @@
+"""Arrow IPC stream files: written in large batches under a temporary name, opened memory-mapped.
+
+The form is the one `datasets` uses for its caches. Few large batches matter: a file of 1,000-row batches makes both
+opening and gathering random rows many times slower.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill.errors import FileFormatError
+from gristmill.files.atomic import sync_folder, temporary_name
+from gristmill.files.borders import reading, writing
+
+BATCH_BYTES = 16 << 20
+"""A record batch is written once this many bytes have come together."""
+BATCH_ROWS = 100_000
+"""... or this many rows."""
+_LARGEST_BATCH = 256 << 20
+_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+_FILE_MAGIC = b"ARROW1"
+
+
+class ArrowFileWriter:
+    """Writes record batches to an Arrow IPC stream file that appears under its name only when it is whole.
+
+    Small batches are joined until `BATCH_BYTES` or `BATCH_ROWS` have come together; batches so large that their 32-bit
+    offsets could overflow when joined are cut.
+
+    Args:
+        path: Final name; its folder is made if needed.
+        schema: Schema of all batches, with its metadata.
+
+    Attributes:
+        num_rows: Rows given so far.
+        num_bytes: Bytes of Arrow data written so far, without framing.
+
+    Raises:
+        FileError: The file can't be made, synced or renamed.
+        DiskFullError: There is no room left.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "a.arrow"
+        ...     with ArrowFileWriter(path, pa.schema({"x": pa.int64()})) as writer:
+        ...         writer.write_table(pa.table({"x": [1, 2]}))
+        ...     open_arrow(path, in_memory=True).num_rows
+        2
+    """
+
+    def __init__(self, path: str | os.PathLike[str], schema: pa.Schema) -> None:
+        self.path = Path(path)
+        self.schema = schema
+        self.num_rows = 0
+        self.num_bytes = 0
+        self._temporary = temporary_name(self.path)
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+        self._waiting_bytes = 0
+        self._file: Any = None
+        self._stream: Any = None
+
+    def __enter__(self) -> ArrowFileWriter:
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # OSFile writes without the interpreter's lock; a Python file object would take it for each buffer.
+            self._file = pa.OSFile(str(self._temporary), "wb")
+            self._stream = pa.ipc.new_stream(self._file, self.schema)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._abandon()
+            return
+        try:
+            with writing(self.path):
+                self._flush()
+                self._stream.close()
+                self._file.close()
+                handle = os.open(self._temporary, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+                self._temporary.replace(self.path)
+                sync_folder(self.path.parent)
+        except BaseException:
+            self._abandon()
+            raise
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Adds the rows of one batch.
+
+        Args:
+            batch: Rows with the writer's column names and types.
+
+        Raises:
+            FileError: Writing failed.
+        """
+        if batch.num_rows == 0:
+            return
+        if not batch.schema.equals(self.schema, check_metadata=True):
+            batch = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
+        size = batch.nbytes
+        if size > _LARGEST_BATCH and batch.num_rows > 1:
+            half = batch.num_rows // 2
+            self.write_batch(batch.slice(0, half))
+            self.write_batch(batch.slice(half))
+            return
+        if self._waiting and self._waiting_bytes + size > 2 * BATCH_BYTES:
+            self._flush()
+        self._waiting.append(batch)
+        self._waiting_rows += batch.num_rows
+        self._waiting_bytes += size
+        self.num_rows += batch.num_rows
+        self.num_bytes += size
+        if self._waiting_bytes >= BATCH_BYTES or self._waiting_rows >= BATCH_ROWS:
+            self._flush()
+
+    def write_table(self, table: pa.Table) -> None:
+        """Adds the rows of a table.
+
+        Args:
+            table: Rows with the writer's column names and types.
+
+        Raises:
+            FileError: Writing failed.
+        """
+        for batch in table.to_batches():
+            self.write_batch(batch)
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        batches = self._waiting
+        if len(batches) > 1:
+            batches = pa.Table.from_batches(batches, schema=self.schema).combine_chunks().to_batches()
+        with writing(self.path):
+            for batch in batches:
+                self._stream.write_batch(batch)
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+
+    def _abandon(self) -> None:
+        for thing in (self._stream, self._file):
+            if thing is not None:
+                with contextlib.suppress(OSError, pa.ArrowException):
+                    thing.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+def write_arrow(path: str | os.PathLike[str], table: pa.Table) -> None:
+    """Writes a whole table to an Arrow IPC stream file.
+
+    Args:
+        path: Final name; the file appears when it is whole.
+        table: What to write.
+
+    Raises:
+        FileError: Writing failed.
+    """
+    with ArrowFileWriter(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+def open_arrow(path: str | os.PathLike[str], in_memory: bool = False) -> pa.Table:
+    """Opens an Arrow IPC stream (or file) as a table.
+
+    Args:
+        path: The file.
+        in_memory: Read the file into memory instead of mapping it.
+
+    Returns:
+        The table; unless `in_memory`, its columns lie in the mapped file and take no memory of their own.
+
+    Raises:
+        FileMissingError: There is no such file.
+        FileFormatError: The file is damaged, cut off, or not Arrow.
+    """
+    with reading(path, "Arrow"):
+        source = pa.OSFile(str(path), "rb") if in_memory else pa.memory_map(str(path), "rb")
+        size = source.size()
+        head = source.read(len(_FILE_MAGIC)) if size else b""
+        if head == _FILE_MAGIC:
+            source.seek(0)
+            reader: Any = pa.ipc.open_file(source)
+        else:
+            # A stream that was cut between two batches reads without a complaint; only its end mark tells.
+            source.seek(max(0, size - len(_END_OF_STREAM)))
+            if source.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
+                raise FileFormatError.at(
+                    "not an Arrow stream, or cut off: its end mark is missing",
+                    file=path,
+                    remedy="Delete it and prepare the data again.",
+                )
+            source.seek(0)
+            reader = pa.ipc.open_stream(source)
+        table = reader.read_all()
+        table.validate()
+    return table
+
+
+def open_many(paths: list[Path], in_memory: bool = False) -> pa.Table:
+    """Opens several Arrow files of one schema as one table, in order.
+
+    Args:
+        paths: At least one file.
+        in_memory: Read instead of mapping.
+
+    Raises:
+        FileFormatError: A file is damaged, or its schema differs from the first one's.
+    """
+    tables = [open_arrow(path, in_memory) for path in paths]
+    for path, table in zip(paths, tables, strict=True):
+        if not table.schema.equals(tables[0].schema):
+            raise FileFormatError.at(f"its schema differs from that of {paths[0]}", file=path)
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)

@@ -1,0 +1,269 @@
+"""A view: named columns and a number of rows over one or more tables, each with its own selection of rows.
+
+This is what a dataset holds. Columns that a transform adds are a part of their own beside the parts that were there,
+so that nothing is copied: after ``shuffle().map(f)`` the old columns are read through the shuffled row numbers and the
+new ones straight from the file that `map` wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill.table.arrow_file import open_many
+from gristmill.table.gather import gather
+from gristmill.table.origins import Origins
+from gristmill.table.selection import IndexVector, Selection, compose, resolve, selected_rows
+
+BLOCK_ROWS = 1000
+"""Rows read at once when all rows are read: more makes Python objects slower to make, fewer costs calls."""
+BLOCK_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Columns of one table and which of its rows are meant.
+
+    Attributes:
+        table: The columns.
+        selection: Rows of the table, or None for all.
+        files: The Arrow files the table was opened from, in order; empty for a table made in memory.
+        file_columns: For each column of the table, its name in those files.
+    """
+
+    table: pa.Table
+    selection: Selection = None
+    files: tuple[Path, ...] = ()
+    file_columns: tuple[str, ...] = ()
+
+    @classmethod
+    def from_files(cls, files: Sequence[Path], table: pa.Table) -> Part:
+        """Makes the part for a table that was opened from `files` as it is."""
+        return cls(table, None, tuple(files), tuple(table.column_names) if files else ())
+
+    @property
+    def num_rows(self) -> int:
+        """Rows meant."""
+        return selected_rows(self.selection, self.table.num_rows)
+
+    def choose(self, names: Sequence[str]) -> Part:
+        """Keeps some columns, in the order given."""
+        position = {name: index for index, name in enumerate(self.table.column_names)}
+        kept = tuple(self.file_columns[position[name]] for name in names) if self.files else ()
+        return replace(self, table=self.table.select(list(names)), file_columns=kept)
+
+    def rename(self, mapping: Mapping[str, str]) -> Part:
+        """Gives columns other names."""
+        return replace(
+            self,
+            table=self.table.rename_columns([mapping.get(name, name) for name in self.table.column_names]),
+        )
+
+    def take(self, rows: range | IndexVector, columns: Sequence[str] | None = None) -> pa.Table:
+        """Reads rows counted in the rows meant."""
+        table = self.table if columns is None else self.table.select(list(columns))
+        chosen = compose(self.selection, rows)
+        return gather(table, range(table.num_rows) if chosen is None else chosen)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapped table travels as the names of its files; one in memory as the rows that are meant.
+        if self.files and self._same_as_files():
+            return _reopen, (self.files, self.file_columns, self.table.schema, self.selection)
+        table = self.table if self.selection is None else self.take(range(self.num_rows))
+        return Part, (table.combine_chunks() if _sliced(table) else table,)
+
+    def _same_as_files(self) -> bool:
+        if not all(file.is_file() for file in self.files):
+            return False
+        stored = open_many(list(self.files))
+        if stored.num_rows != self.table.num_rows:
+            return False
+        return all(
+            stored.schema.field(stored_name).type == self.table.schema.field(name).type
+            for stored_name, name in zip(self.file_columns, self.table.column_names, strict=True)
+        )
+
+
+def _sliced(table: pa.Table) -> bool:
+    # Pickling a slice takes the whole buffers along.
+    return bool(table.get_total_buffer_size() > 2 * table.nbytes + 4096)
+
+
+def _reopen(
+    files: tuple[Path, ...], file_columns: tuple[str, ...], schema: pa.Schema, selection: Selection
+) -> Part:
+    table = open_many(list(files)).select(list(file_columns))
+    table = table.rename_columns(schema.names).replace_schema_metadata(schema.metadata)
+    return Part(table, selection, files, file_columns)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Columns in an order, over parts of equal length.
+
+    Attributes:
+        parts: Where the columns are; a name occurs in one part only.
+        names: The columns, in order.
+        num_rows: How many rows.
+        origins: Where the rows came from, with the selection to apply to it, if known.
+
+    Example:
+        >>> view = View.from_table(pa.table({"a": [1, 2, 3]}))
+        >>> view.select(range(1, 3)).table().to_pydict()
+        {'a': [2, 3]}
+    """
+
+    parts: tuple[Part, ...]
+    names: tuple[str, ...]
+    num_rows: int
+    origins: tuple[Origins, Selection] | None = field(default=None)
+
+    @classmethod
+    def from_table(cls, table: pa.Table, files: Sequence[Path] = (), origins: Origins | None = None) -> View:
+        """Makes a view of all rows of one table.
+
+        Args:
+            table: The rows.
+            files: The Arrow files it was opened from, in order, if any.
+            origins: Where its rows came from, if known.
+        """
+        return cls(
+            (Part.from_files(files, table),),
+            tuple(table.column_names),
+            table.num_rows,
+            None if origins is None else (origins, None),
+        )
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, in order, without metadata."""
+        fields = {item.name: item for part in self.parts for item in part.table.schema}
+        return pa.schema([fields[name] for name in self.names])
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """Mean bytes of a row as Arrow data, at least 1."""
+        total = sum(part.table.nbytes / max(1, part.table.num_rows) for part in self.parts)
+        return max(1.0, total)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The Arrow files behind the columns."""
+        return tuple(dict.fromkeys(file for part in self.parts for file in part.files))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the view is one table as it is: all of its rows in their order."""
+        return len(self.parts) == 1 and self.parts[0].selection is None
+
+    def block_rows(self, wanted: int = BLOCK_ROWS, budget: int = BLOCK_BYTES) -> int:
+        """Says how many rows to read at once so that they take about `budget` bytes, at most `wanted`."""
+        return max(1, min(wanted, int(budget / self.row_bytes)))
+
+    def select(self, chosen: range | IndexVector) -> View:
+        """Chooses rows, counted in the rows of this view and already checked."""
+        parts = tuple(replace(part, selection=compose(part.selection, chosen)) for part in self.parts)
+        origins = self.origins and (self.origins[0], compose(self.origins[1], chosen))
+        return View(parts, self.names, len(chosen), origins)
+
+    def choose(self, names: Sequence[str]) -> View:
+        """Keeps some columns, in the order given."""
+        wanted = set(names)
+        parts = []
+        for part in self.parts:
+            mine = [name for name in part.table.column_names if name in wanted]
+            if len(mine) == part.table.num_columns:
+                parts.append(part)
+            elif mine:
+                parts.append(part.choose(mine))
+        return View(tuple(parts), tuple(names), self.num_rows, self.origins)
+
+    def rename(self, mapping: Mapping[str, str]) -> View:
+        """Gives columns other names."""
+        parts = tuple(part.rename(mapping) for part in self.parts)
+        names = tuple(mapping.get(name, name) for name in self.names)
+        return View(parts, names, self.num_rows, self.origins)
+
+    def join(self, part: Part) -> View:
+        """Puts further columns beside these; a column of the same name is replaced where it stands.
+
+        Args:
+            part: As many rows as this view has.
+        """
+        new = set(part.table.column_names)
+        kept = self.choose([name for name in self.names if name not in new])
+        names = (*self.names, *(name for name in part.table.column_names if name not in self.names))
+        return View((*kept.parts, part), names, self.num_rows, self.origins)
+
+    def take(self, rows: range | IndexVector, columns: Sequence[str] | None = None) -> pa.Table:
+        """Reads rows in the order asked for.
+
+        Args:
+            rows: Row numbers counted in this view, already checked.
+            columns: The columns to read, in the order wanted; all by default.
+
+        Returns:
+            A table of ``len(rows)`` rows.
+        """
+        names = self.names if columns is None else tuple(columns)
+        if len(self.parts) == 1:
+            part = self.parts[0]
+            mine = None if tuple(part.table.column_names) == names else names
+            return part.take(rows, mine)
+        found: dict[str, pa.ChunkedArray] = {}
+        wanted = set(names)
+        for part in self.parts:
+            own = [name for name in part.table.column_names if name in wanted]
+            if own:
+                taken = part.take(rows, own)
+                found.update(zip(own, taken.columns, strict=True))
+        if not names:
+            return rows_without_columns(len(rows))
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in names])
+        return pa.Table.from_arrays([found[name] for name in names], schema=schema)
+
+    def blocks(
+        self, rows: int, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.Table]:
+        """Reads all rows in order, `rows` at a time.
+
+        Args:
+            rows: Rows a block.
+            start: First row.
+            stop: Row to stop before; the end by default.
+            columns: As for `take`.
+        """
+        end = self.num_rows if stop is None else stop
+        for begin in range(start, end, rows):
+            yield self.take(range(begin, min(end, begin + rows)), columns)
+
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Gives all rows as one table: the table itself if the view is one, else gathered into memory.
+
+        Args:
+            columns: As for `take`.
+        """
+        if all(part.selection is None or isinstance(part.selection, range) for part in self.parts):
+            return self.take(range(self.num_rows), columns)
+        # In blocks, so that no single gathered chunk outgrows its 32-bit offsets.
+        size = self.block_rows(100_000, 64 << 20)
+        blocks = list(self.blocks(size, columns=columns))
+        return pa.concat_tables(blocks) if blocks else self.take(range(0), columns)
+
+    def origins_table(self) -> pa.Table:
+        """Says where each row came from; a view without a record gives nulls."""
+        if self.origins is None:
+            empty = Origins.single("", None, "", 0).to_table().schema
+            return pa.table({item.name: pa.nulls(self.num_rows, item.type) for item in empty})
+        origins, selection = self.origins
+        return origins.take(resolve(selection, 0, self.num_rows)).to_table()
+
+
+def rows_without_columns(rows: int) -> pa.Table:
+    """Makes a table that has rows and no columns."""
+    return pa.table({"": pa.nulls(rows)}).select([])
