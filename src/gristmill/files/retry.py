@@ -7,6 +7,7 @@ nothing of HTTP, and tests pass their own `sleep`.
 from __future__ import annotations
 
 import email.utils
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,3 +107,24 @@ def parse_retry_after(value: str | None, now: datetime | None = None) -> float |
     if date.tzinfo is None:
         date = date.replace(tzinfo=timezone.utc)
     return max(0.0, (date - (now or datetime.now(timezone.utc))).total_seconds())
+
+
+_LIMIT = re.compile(r'^\s*"[^"]*"\s*;\s*r=(?P<left>\d+)\s*;\s*t=(?P<seconds>\d+)\s*$')
+
+
+def parse_rate_limit(value: str | None) -> float | None:
+    """Reads a ``RateLimit`` header, which says how many requests are left and when the window ends.
+
+    Args:
+        value: The header's text, if there was one, such as ``"api";r=0;t=55``.
+
+    Returns:
+        Seconds to wait (one more than the header says, since it rounds down), or None if requests are left or the
+        header says nothing usable.
+
+    Example:
+        >>> parse_rate_limit('"api";r=0;t=55'), parse_rate_limit('"api";r=3;t=55'), parse_rate_limit(None)
+        (56.0, None, None)
+    """
+    match = _LIMIT.match(value) if value is not None else None
+    return float(match["seconds"]) + 1 if match is not None and int(match["left"]) == 0 else None

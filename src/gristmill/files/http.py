@@ -1,0 +1,373 @@
+"""One HTTP session for everything Gristmill fetches, with other libraries' errors turned into ours.
+
+One attempt is `HttpSession.open`: it follows redirects itself, so that the token goes to the endpoint's own origin and
+nowhere else, and raises `Transient` for what may pass (429, 5xx, no answer, a connection that broke off). What is
+asked for as a whole (`get_json`, `get_range`) runs such attempts under the session's `RetryPolicy`; downloads do so in
+`gristmill.hub.transfer`, since they go on where the last attempt stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from gristmill import config
+from gristmill._version import __version__
+from gristmill.errors import (
+    EntryNotFoundError,
+    HubConnectionError,
+    HubError,
+    HubResponseError,
+    IncompleteBodyError,
+    InvalidArgumentError,
+    RateLimitedError,
+    shorten,
+)
+from gristmill.files.ranges import check_range
+from gristmill.files.retry import RetryPolicy, Transient, parse_rate_limit, parse_retry_after
+
+if TYPE_CHECKING:
+    import httpx
+
+JSON_LIMIT = 64_000_000
+"""Bytes of a JSON answer that are read at most."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds to wait for a connection; the data itself may take `config.GRISTMILL_TIMEOUT` between two pieces."""
+_MESSAGE_LIMIT = 16_384
+_MOST_REDIRECTS = 10
+# Headers about one server's own state: meaningless, or a secret, anywhere else.
+_OWN_ORIGIN_ONLY = ("authorization", "if-range")
+
+
+def origin(url: str) -> tuple[str, str, int]:
+    """Gives the scheme, host and port of a URL: what decides who may see a token.
+
+    Raises:
+        InvalidArgumentError: It is not an http(s) URL with a host.
+
+    Example:
+        >>> origin("https://Hub.example/api")
+        ('https', 'hub.example', 443)
+    """
+    try:
+        parts = urlsplit(url)
+        scheme, host, port = parts.scheme.lower(), parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidArgumentError.from_value("url", url, "an http:// or https:// URL") from error
+    if scheme not in ("http", "https") or not host:
+        raise InvalidArgumentError.from_value("url", url, "an http:// or https:// URL")
+    return scheme, host, port if port is not None else (443 if scheme == "https" else 80)
+
+
+def user_agent() -> str:
+    """What Gristmill calls itself in requests.
+
+    Example:
+        >>> user_agent().startswith("gristmill/")
+        True
+    """
+    return f"gristmill/{__version__}; python/{platform.python_version()}"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer that is final and not the one wanted.
+
+    Attributes:
+        url: The URL asked for (not that of a redirect, which may hold a signature).
+        status: HTTP status.
+        code: What the server put into ``X-Error-Code``, or ``""``.
+        message: What the server says about it, shortened, or ``""``.
+    """
+
+    url: str
+    status: int
+    code: str = ""
+    message: str = ""
+
+
+def refuse_plainly(refusal: Refusal) -> HubError:
+    """Words the error for an answer of a server of which nothing is known."""
+    said = f": the server says {refusal.message}" if refusal.message else ""
+    kind = EntryNotFoundError if refusal.status in (404, 410) else HubResponseError
+    problem = "There is nothing here" if kind is EntryNotFoundError else "The answer can't be used"
+    error: HubError = kind.at_url(problem + said, refusal.url, refusal.status)
+    return error
+
+
+class HttpSession:
+    """Connections, token, retries. Threads may share one; it survives a fork and can be pickled.
+
+    Args:
+        endpoint: The only origin the token is sent to.
+        token: Bearer token, or None for anonymous requests.
+        policy: How often and how fast to try again.
+        timeout: Seconds without progress after which an attempt is given up; `config.GRISTMILL_TIMEOUT` if left out.
+
+    Example:
+        >>> HttpSession("https://huggingface.co").policy.attempts
+        4
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        token: str | None = None,
+        policy: RetryPolicy | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.policy = policy or RetryPolicy()
+        self._origin = origin(endpoint)
+        self._token = token
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._client: httpx.Client | None = None
+        self._pid = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lock": None, "_client": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
+    def close(self) -> None:
+        """Closes the connections; the session opens new ones if it is used again."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _connections(self) -> httpx.Client:
+        import httpx
+
+        with self._lock:
+            # A forked child must not talk over its parent's sockets.
+            if self._client is None or self._pid != os.getpid():
+                wait = config.GRISTMILL_TIMEOUT if self._timeout is None else self._timeout
+                self._client = httpx.Client(
+                    timeout=httpx.Timeout(wait, connect=min(CONNECT_TIMEOUT, wait), pool=None),
+                    limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
+                    headers={"User-Agent": user_agent(), "Accept-Encoding": "gzip"},
+                    # A proxy can't reach this machine's own ports, whatever HTTP_PROXY says.
+                    mounts={"all://127.0.0.1": None, "all://localhost": None},
+                )
+                self._pid = os.getpid()
+            return self._client
+
+    @contextlib.contextmanager
+    def open(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        accept: Collection[int] = (200,),
+        refuse: Callable[[Refusal], Exception] = refuse_plainly,
+    ) -> Iterator[httpx.Response]:
+        """Makes one attempt to GET a URL; the body is read inside the block.
+
+        Args:
+            url: What to ask for.
+            headers: Headers besides the session's own.
+            accept: Statuses that are answers; every other one is an error.
+            refuse: Words the error for a final status that is not in `accept`.
+
+        Yields:
+            The answer, its body not read yet.
+
+        Raises:
+            Transient: Trying again may help: no connection, one that broke off (also inside the block), 408, 429, 5xx.
+            HubError: What `refuse` says, or redirects that lead nowhere.
+        """
+        import httpx
+
+        try:
+            with contextlib.closing(self._follow(url, dict(headers or {}))) as response:
+                if response.status_code not in accept:
+                    raise _failure(response, url, refuse)
+                yield response
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL) as error:
+            raise HubResponseError.at_url(f"The request can't be made ({error})", url) from error
+        except httpx.TransportError as error:
+            problem = f"No usable answer ({type(error).__name__}: {error})"
+            remedy = "Check the network and HF_ENDPOINT, then run it again; what was fetched is kept"
+            raise _transient(HubConnectionError.at_url(problem, url, None, remedy), error) from error
+        except (httpx.DecodingError, httpx.StreamError) as error:
+            raise _transient(
+                HubResponseError.at_url(f"The body can't be read ({error})", url), error
+            ) from error
+
+    def _follow(self, url: str, headers: dict[str, str]) -> httpx.Response:
+        target, own = url, True
+        for _ in range(_MOST_REDIRECTS + 1):
+            # Once off the origin, own-origin headers stay off, also if a redirect leads back.
+            own = own and self._is_own(target, url)
+            sent = headers if own else {k: v for k, v in headers.items() if k.lower() not in _OWN_ORIGIN_ONLY}
+            if own and self._token and origin(target) == self._origin:
+                sent = {**sent, "Authorization": f"Bearer {self._token}"}
+            client = self._connections()
+            response = client.send(client.build_request("GET", target, headers=sent), stream=True)
+            if not response.has_redirect_location:
+                return response
+            response.close()
+            target = urljoin(target, response.headers["location"])
+        raise HubResponseError.at_url(f"More than {_MOST_REDIRECTS} redirects, probably in a circle", url)
+
+    @staticmethod
+    def _is_own(target: str, url: str) -> bool:
+        try:
+            return origin(target) == origin(url)
+        except InvalidArgumentError as error:
+            problem = f"Redirected to {shorten(target)}, which is no web address"
+            raise HubResponseError.at_url(problem, url) from error
+
+    def get_bytes(
+        self,
+        url: str,
+        *,
+        limit: int,
+        headers: Mapping[str, str] | None = None,
+        refuse: Callable[[Refusal], Exception] = refuse_plainly,
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """Fetches a small body whole, with retries.
+
+        Args:
+            url: What to ask for.
+            limit: Most bytes that are read.
+            headers: Headers besides the session's own.
+            refuse: Words the error for a final status that is not 200.
+
+        Returns:
+            The body and the answer's headers (names in lower case).
+
+        Raises:
+            HubResponseError: The body is larger than `limit`.
+            HubError: As for `open`, after all attempts.
+        """
+
+        def attempt() -> tuple[bytes, Mapping[str, str]]:
+            with self.open(url, headers=headers, refuse=refuse) as response:
+                return _read_bounded(response, url, limit), dict(response.headers)
+
+        return self.policy.run(attempt, f"GET {url}")
+
+    def get_json(
+        self, url: str, *, limit: int = JSON_LIMIT, refuse: Callable[[Refusal], Exception] = refuse_plainly
+    ) -> tuple[Any, Mapping[str, str]]:
+        """Fetches and parses a JSON document, with retries.
+
+        Args:
+            url: What to ask for.
+            limit: Most bytes that are read.
+            refuse: Words the error for a final status that is not 200.
+
+        Returns:
+            The parsed value and the answer's headers (names in lower case).
+
+        Raises:
+            HubResponseError: The body is larger than `limit`, or not JSON.
+            HubError: As for `open`, after all attempts.
+        """
+        body, headers = self.get_bytes(
+            url, limit=limit, headers={"Accept": "application/json"}, refuse=refuse
+        )
+        try:
+            return json.loads(body), headers
+        except (ValueError, RecursionError) as error:
+            start = shorten(body[:80].decode("utf-8", "replace"))
+            raise HubResponseError.at_url(f"The answer is not JSON, it begins with {start}", url) from error
+
+    def get_range(
+        self, url: str, start: int, length: int, *, refuse: Callable[[Refusal], Exception] = refuse_plainly
+    ) -> bytes:
+        """Fetches part of a file, or refuses: a server that ignores the range is never read from.
+
+        Args:
+            url: The file.
+            start: First byte, counted from 0.
+            length: How many bytes; fewer come back only where the file ends.
+            refuse: Words the error for a final status such as 404.
+
+        Returns:
+            The bytes.
+
+        Raises:
+            InvalidArgumentError: `start` is negative or `length` not positive.
+            RangeIgnoredError: The answer is not 206 with the range asked for.
+            HubError: As for `open`, after all attempts.
+        """
+        if start < 0 or length < 1:
+            raise InvalidArgumentError.from_value("range", (start, length), "start >= 0 and length >= 1")
+        headers = {"Range": f"bytes={start}-{start + length - 1}", "Accept-Encoding": "identity"}
+
+        def attempt() -> bytes:
+            with self.open(url, headers=headers, accept=(200, 206, 416), refuse=refuse) as response:
+                wanted = check_range(response.status_code, response.headers, url, start, length)
+                body = _read_bounded(response, url, wanted)
+            if len(body) < wanted:
+                problem = f"Only {len(body)} of {wanted} bytes of a range came"
+                raise Transient(IncompleteBodyError.at_url(problem, url, 206))
+            return body
+
+        return self.policy.run(attempt, f"GET {url}")
+
+
+def _read_bounded(response: httpx.Response, url: str, limit: int) -> bytes:
+    announced = response.headers.get("content-length", "")
+    pieces: list[bytes] = []
+    size = int(announced) if announced.isdigit() else 0
+    if size <= limit:
+        size = 0
+        for piece in response.iter_bytes():
+            size += len(piece)
+            if size > limit:
+                break
+            pieces.append(piece)
+    if size > limit:
+        problem = f"The answer is larger than the {limit:,} bytes expected at most"
+        raise HubResponseError.at_url(problem, url, response.status_code)
+    return b"".join(pieces)
+
+
+def _transient(error: HubError, cause: Exception, retry_after: float | None = None) -> Transient:
+    error.__cause__ = cause
+    return Transient(error, retry_after)
+
+
+def _failure(response: httpx.Response, url: str, refuse: Callable[[Refusal], Exception]) -> Exception:
+    """Makes the exception for a status that is not an answer: worth another attempt, or final."""
+    status, headers = response.status_code, response.headers
+    wait = parse_retry_after(headers.get("retry-after"))
+    if status == 429:
+        limit = parse_rate_limit(headers.get("ratelimit"))
+        remedy = "Wait a few minutes; a token (`hf auth login` or HF_TOKEN) raises the limit"
+        error = RateLimitedError.at_url("The server asks to slow down", url, status, remedy)
+        return Transient(error, wait if limit is None else limit)
+    refusal = Refusal(url, status, headers.get("x-error-code", ""), _message(response))
+    if status == 408 or status >= 500:
+        said = f": {refusal.message}" if refusal.message else ""
+        return Transient(HubResponseError.at_url(f"The server failed{said}", url, status), wait)
+    return refuse(refusal)
+
+
+def _message(response: httpx.Response) -> str:
+    """What the server says in its header or JSON body, as one short line; text from outside, so shown as a repr."""
+    said: Any = response.headers.get("x-error-message")
+    if not said and "json" in response.headers.get("content-type", ""):
+        with contextlib.suppress(ValueError, RecursionError, HubResponseError):
+            body = json.loads(_read_bounded(response, "", _MESSAGE_LIMIT))
+            said = body.get("error") or body.get("errors") if isinstance(body, dict) else None
+    return shorten(said, 300) if said else ""
+
+
+def is_unreachable(error: HubError) -> bool:
+    """Says whether a failure is about the server's state (no answer, 429, 5xx) rather than about what was asked for."""
+    status = error.status or 0
+    return isinstance(error, HubConnectionError) or status == 429 or status >= 500

@@ -1,0 +1,263 @@
+"""One repository at one commit: its facts, its files, and their local copies."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from gristmill.errors import (
+    DiskFullError,
+    EntryNotFoundError,
+    HubResponseError,
+    OfflineError,
+    shorten,
+    suggest,
+)
+from gristmill.files.http import HttpSession
+from gristmill.hub import urls
+from gristmill.hub.answers import Target
+from gristmill.hub.cache import RepoCache
+from gristmill.hub.transfer import Download, Watch, fetch, is_whole, run_parallel
+from gristmill.hub.tree import RepoFile, is_commit, read_tree
+from gristmill.logging import get_logger
+from gristmill.progress import progress
+
+_log = get_logger(__name__)
+GO_ONLINE = "Unset HF_HUB_OFFLINE, or run this once online with the same cache (HF_HUB_CACHE)"
+"""What to do when offline mode keeps one from something."""
+
+
+class Connection(Protocol):
+    """What a repository needs of the client that pinned it."""
+
+    endpoint: str
+    session: HttpSession
+    cache_dir: Path
+    offline: bool
+    max_workers: int
+
+
+@dataclass
+class PinnedRepo:
+    """One repository at one commit. Made by `HubClient.pin`.
+
+    Attributes:
+        client: What made it.
+        repo_id: ``"namespace/name"``.
+        repo_type: ``"dataset"`` or ``"model"``.
+        revision: As it was asked for.
+        commit: What it stands for: 40 hex characters.
+    """
+
+    client: Connection = field(repr=False)
+    repo_id: str
+    repo_type: str
+    revision: str
+    commit: str
+    _files: dict[str, RepoFile] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def cache(self) -> RepoCache:
+        """The repository's part of the cache."""
+        return RepoCache(self.client.cache_dir, self.repo_type, self.repo_id)
+
+    @property
+    def private(self) -> bool:
+        """Whether only some accounts see the repository."""
+        return bool(self._info().get("private", False))
+
+    @property
+    def gated(self) -> bool:
+        """Whether access has to be asked for."""
+        return bool(self._info().get("gated", False))
+
+    @property
+    def card_data(self) -> dict[str, Any]:
+        """The YAML head of the README as the Hub parsed it; empty if there is none."""
+        data = self._info().get("cardData")
+        return data if isinstance(data, dict) else {}
+
+    def _info(self) -> dict[str, Any]:
+        info = self.cache.read_info(self.commit)
+        if info is None and not self.client.offline:
+            url = urls.api_url(self.client.endpoint, self.repo_id, self.repo_type, "revision", self.commit)
+            info = parse_info(self.client.session.get_json(url, refuse=self._target().refuse)[0], url)
+            self.cache.write_info(self.commit, info)
+        return info or {}
+
+    def _url(self, path: str) -> str:
+        return urls.resolve_url(self.client.endpoint, self.repo_id, self.commit, path, self.repo_type)
+
+    def _target(self, path: str = "") -> Target:
+        return Target(self.client.endpoint, self.repo_type, self.repo_id, self.commit, path)
+
+    def files(self) -> tuple[RepoFile, ...]:
+        """Lists the repository's files, sorted by path: one recursive listing, kept in the cache.
+
+        Raises:
+            OfflineError: Offline, and nothing of this commit is cached.
+            UnsafePathError: The Hub names a path that would leave the cache folder.
+            HubError: The Hub refuses, can't be reached, or answers nonsense.
+        """
+        return tuple(self._by_path().values())
+
+    def _by_path(self) -> dict[str, RepoFile]:
+        if self._files is None:
+            files = self.cache.read_tree(self.commit)
+            if files is None:
+                files = self._cached_files() if self.client.offline else self._listed_files()
+            self._files = {file.path: file for file in files}
+        return self._files
+
+    def _listed_files(self) -> tuple[RepoFile, ...]:
+        url = urls.api_url(self.client.endpoint, self.repo_id, self.repo_type, "tree", self.commit)
+        files = read_tree(self.client.session, f"{url}?recursive=true&expand=false", self._target().refuse)
+        self.cache.write_tree(self.commit, files)
+        return files
+
+    def _cached_files(self) -> tuple[RepoFile, ...]:
+        files = self.cache.list_snapshot(self.commit)
+        if not files:
+            raise self._offline("the list of its files")
+        _log.warning(
+            "offline: the list of files of %s at %s is not cached; going by the %d that are",
+            self.repo_id,
+            self.commit,
+            len(files),
+        )
+        return files
+
+    def _offline(self, what: str, path: str = "README.md") -> OfflineError:
+        url = self._url(path)
+        problem = f"Offline mode is on and {what} ({self._target()}, {self.commit}) is not in the cache"
+        error: OfflineError = OfflineError.at_url(problem, url, None, GO_ONLINE)
+        return error
+
+    def download(self, path: str) -> Path:
+        """Gives the local copy of a file, fetched if need be, whole and checked by its hash.
+
+        Args:
+            path: File in the repository.
+
+        Returns:
+            Its name in the cache's snapshot; not to be changed.
+
+        Raises:
+            EntryNotFoundError: No such file at this commit; the message suggests close names.
+            OfflineError: Offline, and the file is not cached.
+            IncompleteBodyError: Other bytes than announced came, in every attempt.
+            HubError: The Hub refuses or can't be reached.
+            FileError: The cache can't be written.
+        """
+        return self.download_many([path])[0]
+
+    def download_many(self, paths: Sequence[str]) -> list[Path]:
+        """Gives the local copies of several files, fetched in parallel under one progress bar.
+
+        What is there whole is not fetched again; after Ctrl-C or a crash, half-fetched files are gone on with.
+
+        Args:
+            paths: Files in the repository.
+
+        Returns:
+            Their names in the cache's snapshot, in the order of `paths`.
+
+        Raises:
+            EntryNotFoundError: No such file at this commit.
+            HubError: As for `download`.
+            DiskFullError: There is not enough room for what is missing.
+        """
+        found = {path: self._find(path) for path in dict.fromkeys(paths)}
+        missing = [self._entry(path) for path, local in found.items() if local is None]
+        if missing:
+            found.update(zip((file.path for file in missing), self._fetch(missing), strict=True))
+        return [local for path in paths if (local := found[path]) is not None]
+
+    def _find(self, path: str) -> Path | None:
+        local = self.cache.snapshot(self.commit, path)
+        if not local.is_file():
+            return None
+        listed = self._files or {file.path: file for file in self.cache.read_tree(self.commit) or ()}
+        return local if path not in listed or is_whole(local, listed[path]) else None
+
+    def _entry(self, path: str) -> RepoFile:
+        if self.client.offline and self.cache.read_tree(self.commit) is None:
+            if not self.cache.known_absent(self.commit, path):
+                raise self._offline(f'"{path}"', path)
+            files: dict[str, RepoFile] = {}
+        else:
+            files = self._by_path()
+        if path not in files:
+            url = self._url(path)
+            problem = f'There is no "{path}" in {self._target()} at {self.commit}'
+            raise EntryNotFoundError.at_url(problem, url, None, suggest(path, files))
+        if self.client.offline and not is_whole(self.cache.blob(files[path].etag), files[path]):
+            raise self._offline(f'"{path}"', path)
+        return files[path]
+
+    def _fetch(self, files: list[RepoFile]) -> list[Path]:
+        self.cache.prepare()
+        needed = sum(file.size for file in files)
+        free = shutil.disk_usage(self.cache.folder).free
+        if needed > free:
+            raise DiskFullError.from_sizes(self.cache.folder, needed, free)
+        counting = threading.Lock()
+        with progress(f"Downloading {self.repo_id}", needed, "B") as bar:
+
+            def report(size: int) -> None:
+                with counting:
+                    bar.update(size)
+
+            def one(file: RepoFile, stop: threading.Event) -> Path:
+                fetch(self.client.session, self._download_of(file), Watch(report, stop))
+                return self.cache.link(self.commit, file)
+
+            local = run_parallel(one, files, self.client.max_workers)
+        self.cache.write_ref(self.revision, self.commit)
+        return local
+
+    def _download_of(self, file: RepoFile) -> Download:
+        url = self._url(file.path)
+        part, final = self.cache.part(file.etag), self.cache.blob(file.etag)
+        return Download(url, file, part, final, self.cache.lock(file.etag), self._target(file.path).refuse)
+
+    def read_bytes(self, path: str, limit: int = 10_000_000) -> bytes:
+        """Reads a small file whole, fetching it if need be.
+
+        Args:
+            path: File in the repository.
+            limit: Most bytes it may have.
+
+        Raises:
+            HubResponseError: The file is larger than `limit`.
+            EntryNotFoundError: No such file at this commit.
+            HubError: As for `download`.
+        """
+        local = self._find(path)
+        size = self._entry(path).size if local is None else local.stat().st_size
+        if size > limit:
+            url = self._url(path)
+            raise HubResponseError.at_url(f"{path} has {size:,} bytes, at most {limit:,} were expected", url)
+        return (local or self.download(path)).read_bytes()
+
+
+def parse_info(info: Any, url: str) -> dict[str, Any]:
+    """Takes what is needed from the Hub's answer about a repository.
+
+    Args:
+        info: The parsed JSON.
+        url: Where it is from, for the error.
+
+    Returns:
+        Its ``sha`` (checked), and ``id``, ``private``, ``gated`` and ``cardData`` as far as they are there.
+
+    Raises:
+        HubResponseError: It names no commit.
+    """
+    if not isinstance(info, dict) or not isinstance(info.get("sha"), str) or not is_commit(info["sha"]):
+        raise HubResponseError.at_url(f"The answer names no commit: {shorten(info)}", url, 200)
+    return {key: info[key] for key in ("id", "sha", "private", "gated", "cardData") if key in info}
