@@ -1,0 +1,158 @@
+"""Under which terms a source may be used, taken from its card; and the table that goes with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gristmill.hub.card import DatasetCard
+
+# Licence identifiers of the Hub that ask for changed copies to be passed on under the same terms.
+_SHARE_ALIKE = (
+    "cc-by-sa-",
+    "cc-by-nc-sa-",
+    "gpl-",
+    "agpl-",
+    "lgpl-",
+    "gfdl",
+    "odbl",
+    "osl-",
+    "eupl-",
+    "cdla-sharing",
+)
+# What cards say when they declare nothing.
+_UNDECLARED = {"", "unknown", "none", "n/a"}
+
+
+@dataclass(frozen=True)
+class Licence:
+    """The licence a card declares.
+
+    Attributes:
+        names: Identifiers as the card spells them, with the given name in brackets where it is ``other``.
+        declared: The card declares one.
+        share_alike: A changed copy must be passed on under the same licence.
+        see_card: The identifier says too little: the card's text has the terms.
+        link: Where the card says the text is, if it does.
+    """
+
+    names: tuple[str, ...] = ()
+    declared: bool = False
+    share_alike: bool = False
+    see_card: bool = False
+    link: str = ""
+
+    @property
+    def text(self) -> str:
+        """The licence in one line."""
+        if not self.declared:
+            return "none declared"
+        notes = ["share-alike"] if self.share_alike else []
+        notes += ["see the card"] if self.see_card else []
+        return ", ".join(self.names) + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def licence_of(card: DatasetCard) -> Licence:
+    r"""Reads the licence off a dataset card.
+
+    Args:
+        card: The card.
+
+    Returns:
+        The licence; ``other`` with a ``license_name`` or ``license_link`` counts as declared, ``other`` alone and
+        ``unknown`` do not.
+
+    Example:
+        >>> from gristmill.hub.card import parse_card
+        >>> licence_of(parse_card("---\nlicense: other\nlicense_name: per-task\n---\n")).text
+        'other: per-task (see the card)'
+    """
+    given = str(card.metadata.get("license_name") or "").strip()
+    link = str(card.metadata.get("license_link") or "").strip()
+    names = []
+    see_card = False
+    for name in card.licenses:
+        lower = name.lower()
+        if lower == "other" and (given or link):
+            names.append(f"other: {given}" if given else "other")
+            see_card = True
+        elif lower not in _UNDECLARED | {"other"}:
+            names.append(name)
+    share_alike = any(name.lower().startswith(_SHARE_ALIKE) for name in names)
+    return Licence(tuple(names), bool(names), share_alike, see_card, link)
+
+
+@dataclass(frozen=True)
+class LicenceRow:
+    """One line of DATA_LICENSES.md.
+
+    Attributes:
+        source: Name of the source.
+        repo: Its Hub repository.
+        commit: The commit read, or the revision asked for where none was reached.
+        licence: Its licence.
+        rows: Records written.
+        skipped: Why it was left out, if it was.
+    """
+
+    source: str
+    repo: str
+    commit: str
+    licence: Licence
+    rows: int = 0
+    skipped: str = ""
+
+
+def licences_markdown(rows: Sequence[LicenceRow]) -> str:
+    """Writes the text of DATA_LICENSES.md.
+
+    Args:
+        rows: One entry a source, in the order of the table.
+
+    Returns:
+        Markdown: a table of the sources used, one of those left out, and what share-alike asks for.
+    """
+    used = [row for row in rows if not row.skipped]
+    skipped = [row for row in rows if row.skipped]
+    lines = [
+        "# Licences of the data",
+        "",
+        "Each source's own licence covers its records. Written by `gristmill fetch-decisions`; the licence is what",
+        "the dataset card declared at the commit named here.",
+        "",
+        "| source | repository | commit | licence | rows |",
+        "| --- | --- | --- | --- | ---: |",
+    ]
+    for row in used:
+        terms = cell(row.licence.text) + (f" [text]({cell(row.licence.link)})" if row.licence.link else "")
+        link = f"[{cell(row.repo)}](https://huggingface.co/datasets/{cell(row.repo)})"
+        lines.append(f"| {cell(row.source)} | {link} | `{row.commit}` | {terms} | {row.rows:,} |")
+    if any(row.licence.share_alike for row in used):
+        lines += [
+            "",
+            "*Share-alike*: whoever passes on these records, or changed copies of them, must do so under the same",
+            "licence and name the authors.",
+        ]
+    if skipped:
+        lines += [
+            "",
+            "## Left out",
+            "",
+            "| source | repository | licence | why |",
+            "| --- | --- | --- | --- |",
+        ]
+        lines += [
+            f"| {cell(row.source)} | {cell(row.repo)} | {cell(row.licence.text)} | {cell(row.skipped)} |"
+            for row in skipped
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def cell(text: str) -> str:
+    r"""Makes text safe inside a Markdown table.
+
+    Example:
+        >>> cell("a | b\nc")
+        'a \\| b c'
+    """
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
