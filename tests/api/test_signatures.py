@@ -36,9 +36,13 @@ def without_ours(name: str, parameters: list[Parameter]) -> list[Parameter]:
     return [p for p in parameters if not (p[0] in extra and p[1] == "keyword_only")]
 
 
-def as_caller_sees(parameters: list[Parameter]) -> list[Parameter]:
-    """The name of `*args` and `**kwargs` can't be seen from outside."""
-    return [p if not p[1].startswith("var_") else [p[1]] for p in parameters]
+def same_for_callers(theirs: Parameter, ours: Parameter) -> bool:
+    """Whether a call that fits their parameter fits ours: names that can't be used in a call don't matter."""
+    if theirs[1].startswith("var_"):
+        return ours[1] == theirs[1]
+    if theirs[1] == "positional_only":
+        return ours[1] in ("positional_only", "positional_or_keyword") and ours[2:] == theirs[2:]
+    return ours == theirs
 
 
 def test_what_is_missing_is_listed():
@@ -59,7 +63,9 @@ def test_parameters(name):
     if theirs.get("value"):
         assert ours["value"] == theirs["value"]
     if theirs.get("parameters") is not None and ours.get("parameters") is not None:
-        assert as_caller_sees(without_ours(name, ours["parameters"])) == as_caller_sees(theirs["parameters"])
+        wanted, found = theirs["parameters"], without_ours(name, ours["parameters"])
+        same = len(found) == len(wanted) and all(map(same_for_callers, wanted, found))
+        assert same, f"\ntheirs: {wanted}\nours:   {found}"
 
 
 @pytest.mark.parametrize("name", [name for name in THERE if NAMES[name].get("same_as")])
