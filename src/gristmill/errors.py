@@ -243,14 +243,15 @@ class SchemaConflictError(DataError, TypeError):
     def from_types(
         cls, column: str, first: object, second: object, *, file: object = None, row: int | None = None
     ) -> SchemaConflictError:
-        """Words the error for two types that have no common type."""
+        """Words the error for two types that have no common type; `column` may be a path into a column."""
+        top = column.partition(".")[0].partition("[")[0]
         error: SchemaConflictError = cls.at(
             f"the type changes from {first} to {second}",
             file=file,
             row=row,
             column=column,
             remedy="Pass `features=` with a type that holds both, for example "
-            f'Features({{"{column}": Json()}}), or mend the data.',
+            f'Features({{"{top}": Json()}}), or mend the data.',
         )
         return error
 

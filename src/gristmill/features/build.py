@@ -1,0 +1,310 @@
+"""Tables from plain Python values, with types settled over all rows.
+
+Values are taken apart column by column: the Python types of a whole column are looked at once, dicts become the
+columns of a struct and lists one long column of their items, so that Arrow converts everything of one kind in a
+single call. A conflict names the first row that disagrees with the rows before it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError, shorten
+from gristmill.features.cast import cast_array, cast_table
+from gristmill.features.convert import to_arrow_type
+from gristmill.features.encode import encode_value
+from gristmill.features.infer import TypeConflict, unify_types
+from gristmill.features.kinds import FeatureType
+from gristmill.features.schema import Features
+
+__all__ = ["array_from_values", "table_from_columns", "table_from_rows"]
+
+
+class _Conflict(Exception):
+    """Like TypeConflict, with the index of the value that disagrees; each level outwards maps it to its own."""
+
+    def __init__(self, index: int | None, problem: Any, second: Any = None, path: str = "") -> None:
+        super().__init__(problem)
+        self.index, self.problem, self.second, self.path = index, problem, second, path
+
+
+def table_from_columns(
+    mapping: Mapping[str, Any], features: Mapping[str, FeatureType] | None = None
+) -> pa.Table:
+    """Makes a table from columns of Python values.
+
+    Args:
+        mapping: Column name to a list of values, a numpy array (of any number of dimensions), or an Arrow array.
+        features: Features to bring the columns to; inferred from all values if left out.
+
+    Returns:
+        The table; with `features` its schema carries them in its metadata.
+
+    Raises:
+        SchemaConflictError: Values of a column have types that no type holds; names row and column.
+        CastError: A value does not fit its feature.
+        InvalidArgumentError: The columns differ in length, or a column is no sequence.
+
+    Example:
+        >>> table_from_columns({"a": [1, 2.5, None]}).schema
+        a: double
+    """
+    lengths = {name: _length(column, name) for name, column in mapping.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name}: {length}" for name, length in list(lengths.items())[:10])
+        raise InvalidArgumentError(f"The columns must have the same length; they have {shown}.")
+    if features is None:
+        columns = {name: array_from_values(column, column=name) for name, column in mapping.items()}
+        return pa.table(columns)
+    features = Features(features)
+    built = {
+        name: array_from_values(column, features[name], column=name)
+        if name in features
+        else array_from_values(column, column=name)
+        for name, column in mapping.items()
+    }
+    return cast_table(pa.table(built), features)
+
+
+def table_from_rows(
+    rows: Iterable[Mapping[str, Any]], features: Mapping[str, FeatureType] | None = None
+) -> pa.Table:
+    """Makes a table from rows; a key that a row lacks is None there.
+
+    Args:
+        rows: Dicts of Python values.
+        features: Features to bring the columns to; inferred from all rows if left out.
+
+    Raises:
+        SchemaConflictError: Values of a column have types that no type holds; names row and column.
+        CastError: A row is no dict, or a value does not fit its feature.
+
+    Example:
+        >>> table_from_rows([{"a": 1}, {"a": None, "b": "x"}]).to_pylist()
+        [{'a': 1, 'b': None}, {'a': None, 'b': 'x'}]
+    """
+    rows = list(rows)
+    names: dict[str, None] = dict.fromkeys(features or ())
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise CastError.at(f"a row must be a dict, not {shorten(row)}", row=i)
+        names.update(dict.fromkeys(row))
+    return table_from_columns({name: [row.get(name) for row in rows] for name in names}, features)
+
+
+def array_from_values(
+    values: Any, feature: FeatureType | None = None, *, column: str | None = None
+) -> pa.Array | pa.ChunkedArray:
+    """Makes one column, see `table_from_columns`.
+
+    Args:
+        values: A list of values, a numpy array, an Arrow array, or anything that can be iterated.
+        feature: Feature to bring it to; inferred if None.
+        column: Its name, for errors.
+
+    Example:
+        >>> array_from_values([{"x": 1}, {"y": "a"}, None]).type
+        StructType(struct<x: int64, y: string>)
+    """
+    try:
+        built = values if isinstance(values, pa.Array | pa.ChunkedArray) else _build(values)
+    except _Conflict as conflict:
+        if feature is None or isinstance(conflict.problem, str):
+            raise _worded(conflict, column) from conflict.__cause__
+        # Mixed values can still mean one thing to the feature: 3 and "3" under Value("string").
+        return _encoded(values, feature, column)
+    except RecursionError as error:
+        raise CastError.at("values are nested too deep", column=column) from error
+    return built if feature is None else cast_array(built, feature, column=column)
+
+
+def _worded(conflict: _Conflict, column: str | None) -> Exception:
+    where = ((column or "") + conflict.path).lstrip(".")
+    if isinstance(conflict.problem, str):
+        error: CastError = CastError.at(conflict.problem, row=conflict.index, column=where or None)
+        return error
+    return SchemaConflictError.from_types(where, conflict.problem, conflict.second, row=conflict.index)
+
+
+def _encoded(values: Any, feature: FeatureType, column: str | None) -> pa.Array:
+    encoded: list[Any] = []
+    try:
+        encoded.extend(encode_value(feature, value) for value in values)
+    except CastError as error:
+        raise CastError.at(str(error), row=len(encoded), column=column) from error
+    try:
+        return pa.array(encoded, to_arrow_type(feature))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError, ValueError) as error:
+        raise CastError.at(f"values don't fit into {feature}: {error}", column=column) from error
+
+
+def _length(column: Any, name: str) -> int:
+    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__"):
+        raise InvalidArgumentError.from_value(name, column, "a list or an array, one value for each row")
+    return len(column)
+
+
+def _build(values: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        return _build_numpy(values)
+    if hasattr(values, "__arrow_array__") or hasattr(values, "__arrow_c_array__"):
+        return pa.array(values)
+    if hasattr(values, "__array__"):
+        return _build_numpy(np.asarray(values))
+    return _build_list(values if isinstance(values, list) else list(values))
+
+
+def _build_numpy(array: np.ndarray[Any, Any]) -> Any:
+    if array.dtype.kind in "OUS" or array.ndim == 0:
+        # Fixed-width numpy text is padded text: as Python values it is what the user sees.
+        return _build_list(list(array) if array.ndim > 1 else array.tolist())
+    if array.ndim == 1:
+        return _arrow(array)
+    size = array.shape[1]
+    items = _build_numpy(array.reshape(-1, *array.shape[2:]))
+    return pa.ListArray.from_arrays(np.arange(len(array) + 1, dtype=np.int64) * size, items)
+
+
+_LISTS = (list, tuple, np.ndarray)
+
+
+def _build_list(values: list[Any]) -> Any:
+    kinds = set(map(type, values)) - {type(None)}
+    if not kinds:
+        return pa.nulls(len(values))
+    if all(issubclass(kind, Mapping) for kind in kinds):
+        return _build_structs(values)
+    if all(issubclass(kind, _LISTS) or _array_like(kind) for kind in kinds):
+        return _build_lists(values)
+    if len(kinds) == 1 or kinds <= {int, float}:
+        return _arrow(values)
+    return _build_mixed(values)
+
+
+def _array_like(kind: type) -> bool:
+    return hasattr(kind, "__array__") and not issubclass(kind, np.generic)
+
+
+def _build_structs(values: list[Any]) -> Any:
+    names = dict.fromkeys(itertools.chain.from_iterable(value for value in values if value is not None))
+    odd = next((name for name in names if not isinstance(name, str)), None)
+    if odd is not None:
+        row = next(i for i, value in enumerate(values) if value is not None and odd in value)
+        raise _Conflict(row, f"the key {odd!r:.80} of a dict must be text")
+    mask = pa.array([value is None for value in values]) if None in map(_none, values) else None
+    columns = []
+    for name in names:
+        items = [None if value is None else value.get(name) for value in values]
+        try:
+            columns.append(_build_list(items))
+        except _Conflict as conflict:
+            conflict.path = f".{name}{conflict.path}"
+            raise
+    if not names:
+        return pa.array(values, pa.struct([]))
+    return pa.StructArray.from_arrays(columns, names=list(names), mask=mask)
+
+
+def _none(value: Any) -> bool | None:
+    return None if value is None else True
+
+
+def _build_lists(values: list[Any]) -> Any:
+    plain = [
+        np.asarray(value) if value is not None and _array_like(type(value)) else value for value in values
+    ]
+    lengths = np.array([0 if value is None else _items(value) for value in plain], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    arrays = [value for value in plain if value is not None]
+    try:
+        if (
+            all(isinstance(value, np.ndarray) for value in arrays)
+            and len({(v.dtype, v.shape[1:]) for v in arrays}) == 1
+        ):
+            items = _build_numpy(np.concatenate(arrays))
+        else:
+            items = _build_list(list(itertools.chain.from_iterable(arrays)))
+    except _Conflict as conflict:
+        if conflict.index is not None:
+            conflict.index = int(np.searchsorted(offsets, conflict.index, side="right")) - 1
+        conflict.path = f"[]{conflict.path}"
+        raise
+    mask = pa.array([value is None for value in plain]) if len(arrays) < len(plain) else None
+    if len(items) > 2**31 - 1:
+        return pa.LargeListArray.from_arrays(offsets, items, mask=mask)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=mask)
+
+
+def _items(value: Any) -> int:
+    if getattr(value, "ndim", 1) == 0:
+        raise _Conflict(None, "an array without dimensions stands where lists stand in other rows")
+    return len(value)
+
+
+def _build_mixed(values: list[Any]) -> Any:
+    """Settles the type over values of several Python types, each of which Arrow types by itself."""
+    groups: dict[type, list[int]] = {}
+    for i, value in enumerate(values):
+        if value is not None:
+            groups.setdefault(type(value), []).append(i)
+    type_: Any = pa.null()
+    for (
+        kind,
+        indices,
+    ) in groups.items():  # in order of first appearance, so the error names the first that differs
+        try:
+            found = _build_list([values[i] for i in indices]).type
+        except _Conflict as conflict:
+            conflict.index = None if conflict.index is None else indices[conflict.index]
+            raise
+        try:
+            type_ = unify_types(type_, found)
+        except TypeConflict as clash:
+            raise _Conflict(indices[0], clash.first, clash.second) from clash
+        if issubclass(kind, np.generic):
+            for i in indices:
+                values[i] = values[i].item()
+    return _arrow(values, type_)
+
+
+def _arrow(values: Any, type_: Any = None) -> Any:
+    try:
+        return pa.array(values, type_)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        return _rescue(values, type_, error)
+
+
+def _rescue(values: Sequence[Any], type_: Any, error: Exception) -> Any:
+    """Handles what Arrow's own inference refuses: integers above int64, dates of numpy; else names the value."""
+    kinds = {type(value) for value in values if value is not None}
+    if type_ is None and kinds == {int}:
+        numbers = [value for value in values if value is not None]
+        if min(numbers) >= 0 and max(numbers) < 2**64:
+            return pa.array(values, pa.uint64())
+    if type_ is None and kinds == {np.datetime64}:
+        return pa.array(np.array([np.datetime64("NaT") if v is None else v for v in values]))
+    fits = _takes if kinds != {int, float} else _takes_as_float
+    index = next((i for i, value in enumerate(values) if not fits(value, type_)), None)
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    shown = shorten(values[index]) if index is not None else "a value"
+    if index is not None and kinds <= {int, float, Decimal}:
+        reason = "it fits neither int64 nor, exactly, float64"
+    raise _Conflict(index, f"{shown} can't be stored ({reason})") from error
+
+
+def _takes_as_float(value: Any, _: Any) -> bool:
+    return not isinstance(value, int) or abs(value) <= 2**53
+
+
+def _takes(value: Any, type_: Any) -> bool:
+    try:
+        pa.array([value], type_)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,246 @@
+"""One type for values that came with two: types widen, and only what no type can hold is a conflict.
+
+Widening loses nothing: null takes any type, small integers become larger ones, integers next to floats become
+floats (a cast checks each value), text and lists take 64-bit offsets when one side has them, timestamps take the finer
+unit, structs take the fields of both in order of appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from gristmill.errors import SchemaConflictError
+from gristmill.features.convert import to_arrow_type
+from gristmill.features.schema import Features, metadata_features
+
+__all__ = ["TypeConflict", "unify_schemas", "unify_types"]
+
+
+class TypeConflict(Exception):
+    """No type holds both; caught inside this room and worded as a `SchemaConflictError` by whoever knows the place.
+
+    Attributes:
+        path: Field names from the column inwards.
+        first: One type.
+        second: The other.
+    """
+
+    def __init__(self, first: Any, second: Any, path: tuple[str, ...] = ()) -> None:
+        super().__init__(first, second, path)
+        self.first, self.second, self.path = first, second, path
+
+    def inside(self, name: str) -> TypeConflict:
+        """Gives the same conflict, seen from one level further out."""
+        return TypeConflict(self.first, self.second, (name, *self.path))
+
+
+def unify_types(a: pa.DataType, b: pa.DataType) -> pa.DataType:
+    """Finds the narrowest type that holds the values of two.
+
+    Args:
+        a: An Arrow type.
+        b: Another.
+
+    Returns:
+        The wider type.
+
+    Raises:
+        TypeConflict: There is none, for example for text and numbers.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> unify_types(pa.struct({"x": pa.int32()}), pa.struct({"x": pa.float64(), "y": pa.null()}))
+        StructType(struct<x: double, y: null>)
+    """
+    if a == b:
+        return a
+    a, b = _plain(a), _plain(b)
+    if a == b or pt.is_null(b):
+        return a
+    if pt.is_null(a):
+        return b
+    for belongs, unify in _FAMILIES:
+        if belongs(a) and belongs(b):
+            return unify(a, b)
+    raise TypeConflict(a, b)
+
+
+def _plain(type_: Any) -> Any:
+    """Strips what only says how values are encoded: dictionaries, run lengths, views, extension names."""
+    if isinstance(type_, pa.DictionaryType | pa.RunEndEncodedType):
+        return _plain(type_.value_type)
+    if isinstance(type_, pa.BaseExtensionType):
+        return _plain(type_.storage_type)
+    if isinstance(type_, pa.MapType):
+        pair = pa.struct([pa.field("key", type_.key_type), pa.field("value", type_.item_type)])
+        return pa.list_(pair)
+    if isinstance(type_, pa.ListViewType):
+        return pa.list_(type_.value_type)
+    if isinstance(type_, pa.LargeListViewType):
+        return pa.large_list(type_.value_type)
+    return _VIEWS.get(type_, type_)
+
+
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+def _numbers(a: Any, b: Any) -> Any:
+    if pt.is_integer(a) and pt.is_integer(b):
+        return _integers(a, b)
+    exact = all(t.bit_width <= (16 if pt.is_integer(t) else 32) for t in (a, b))
+    both_half = a == b == pa.float16()
+    return a if both_half else pa.float32() if exact else pa.float64()
+
+
+def _integers(a: Any, b: Any) -> Any:
+    if pt.is_signed_integer(a) == pt.is_signed_integer(b):
+        return a if a.bit_width >= b.bit_width else b
+    signed, unsigned = (a, b) if pt.is_signed_integer(a) else (b, a)
+    bits = max(signed.bit_width, 2 * unsigned.bit_width)
+    if bits > 64:
+        raise TypeConflict(a, b)
+    return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[bits]
+
+
+def _texts(*_: Any) -> Any:
+    return pa.large_string()
+
+
+def _bytes(a: Any, b: Any) -> Any:
+    return pa.large_binary() if pa.large_binary() in (a, b) else pa.binary()
+
+
+_ORDER = ["s", "ms", "us", "ns"]
+
+
+def _finer(a: Any, b: Any) -> str:
+    return _ORDER[max(_ORDER.index(a.unit), _ORDER.index(b.unit))]
+
+
+def _timestamps(a: Any, b: Any) -> Any:
+    if (a.tz is None) != (b.tz is None):
+        raise TypeConflict(a, b)
+    return pa.timestamp(_finer(a, b), a.tz if a.tz == b.tz else "UTC")
+
+
+def _times(a: Any, b: Any) -> Any:
+    unit = _finer(a, b)
+    return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+
+
+def _decimals(a: Any, b: Any) -> Any:
+    scale = max(a.scale, b.scale)
+    precision = max(a.precision - a.scale, b.precision - b.scale) + scale
+    if precision > 76:
+        raise TypeConflict(a, b)
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+
+def _lists(a: Any, b: Any) -> Any:
+    items = _inside("[]", a.value_type, b.value_type)
+    if pt.is_large_list(a) or pt.is_large_list(b):
+        return pa.large_list(items)
+    if pt.is_fixed_size_list(a) and pt.is_fixed_size_list(b) and a.list_size == b.list_size:
+        return pa.list_(items, a.list_size)
+    return pa.list_(items)
+
+
+def _structs(a: Any, b: Any) -> Any:
+    fields = {field.name: field.type for field in a}
+    for field in b:
+        fields[field.name] = _inside(field.name, fields.get(field.name, pa.null()), field.type)
+    return pa.struct([pa.field(name, type_) for name, type_ in fields.items()])
+
+
+def _inside(name: str, a: Any, b: Any) -> Any:
+    try:
+        return unify_types(a, b)
+    except TypeConflict as conflict:
+        raise conflict.inside(name) from None
+
+
+def _one_of(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda type_: any(test(type_) for test in tests)
+
+
+_FAMILIES: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = [
+    (_one_of(pt.is_integer, pt.is_floating), _numbers),
+    (_one_of(pt.is_string, pt.is_large_string), _texts),
+    (_one_of(pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary), _bytes),
+    (pt.is_struct, _structs),
+    (_one_of(pt.is_list, pt.is_large_list, pt.is_fixed_size_list), _lists),
+    (pt.is_timestamp, _timestamps),
+    (pt.is_duration, lambda a, b: pa.duration(_finer(a, b))),
+    (pt.is_time, _times),
+    (pt.is_date, lambda *_: pa.date64()),
+    (pt.is_decimal, _decimals),
+]
+
+
+def unify_schemas(
+    first: pa.Schema, second: pa.Schema, *, file: object = None, row: int | None = None
+) -> pa.Schema:
+    """Finds the schema that holds the rows of two, columns in order of appearance.
+
+    What the ``huggingface`` metadata says of a column (its class names) is kept where both sides agree or only one
+    has the column.
+
+    Args:
+        first: The schema so far.
+        second: The schema of what comes next.
+        file: Where `second` comes from, for the error.
+        row: Row of `file` at which it begins, if known.
+
+    Raises:
+        SchemaConflictError: A column has types on the two sides that no type holds.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> unify_schemas(pa.schema({"a": pa.null()}), pa.schema({"a": pa.string(), "b": pa.int8()})).names
+        ['a', 'b']
+    """
+    try:
+        type_ = _structs(list(first), _unique(second, file))
+    except TypeConflict as conflict:
+        raise conflict_error(conflict, file=file, row=row) from conflict
+    merged = pa.schema(list(type_))
+    return _keep_features(merged, first, second)
+
+
+def conflict_error(
+    conflict: TypeConflict, *, file: object = None, row: int | None = None
+) -> SchemaConflictError:
+    """Words a conflict for the user."""
+    path = ".".join(conflict.path).replace(".[]", "[]")
+    return SchemaConflictError.from_types(path, conflict.first, conflict.second, file=file, row=row)
+
+
+def _unique(schema: pa.Schema, file: object) -> list[Any]:
+    if len(set(schema.names)) != len(schema.names):
+        twice = next(name for name in schema.names if schema.names.count(name) > 1)
+        error: SchemaConflictError = SchemaConflictError.at(
+            "two columns have this name", file=file, column=twice, remedy="Rename one of them."
+        )
+        raise error
+    return list(schema)
+
+
+def _keep_features(merged: pa.Schema, first: pa.Schema, second: pa.Schema) -> pa.Schema:
+    one, other = metadata_features(first), metadata_features(second)
+    if not one and not other:
+        return merged
+    features = Features.from_arrow_schema(merged)
+    for column in merged:
+        sides = [
+            named.get(column.name)
+            or Features.from_arrow_schema(pa.schema([schema.field(column.name)]))[column.name]
+            for named, schema in ((one, first), (other, second))
+            if column.name in schema.names
+        ]
+        if all(side == sides[0] for side in sides) and to_arrow_type(sides[0]) == column.type:
+            features[column.name] = sides[0]
+    return merged.with_metadata(features.arrow_schema.metadata)

@@ -1,0 +1,300 @@
+"""The kinds of features: `Value`, `ClassLabel`, `List`, `LargeList`; a dict is a struct.
+
+They only say what a column means. What is done with them (to Arrow, to a dict, encode, cast) is a `singledispatch`
+function in a module of its own, so that a new kind is one class and its registrations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import pyarrow as pa
+
+from gristmill.errors import CastError, FileMissingError, InvalidArgumentError, suggest
+from gristmill.features.dtypes import canonical_dtype, parse_dtype
+
+FeatureType = Any
+"""A feature: one of the classes here, a dict of features (a struct), or any class that fills the same role."""
+
+
+@dataclass(repr=False)
+class Value:
+    """A scalar column.
+
+    Args:
+        dtype: Name of the type: ``string``, ``large_string``, ``binary``, ``bool``, ``int8`` ... ``uint64``,
+            ``float16`` ... ``float64``, ``null``, ``date32``, ``date64``, ``time32[s|ms]``, ``time64[us|ns]``,
+            ``timestamp[unit]``, ``timestamp[unit, tz=zone]``, ``duration[unit]``, ``decimal128(precision, scale)``,
+            ``fixed_size_binary[bytes]``, ...
+        id: A name of your own; kept, not interpreted.
+
+    Raises:
+        InvalidArgumentError: `dtype` names no type.
+
+    Example:
+        >>> Value("int32")
+        Value('int32')
+    """
+
+    dtype: str
+    id: str | None = field(default=None, repr=False)
+    pa_type: Any = field(default=None, init=False, repr=False, compare=False)
+    _type: ClassVar[str] = "Value"
+
+    def __post_init__(self) -> None:
+        self.pa_type = parse_dtype(self.dtype)
+        self.dtype = canonical_dtype(self.dtype)
+
+    def __call__(self) -> pa.DataType:
+        """Gives the Arrow type of the column."""
+        return self.pa_type
+
+    def __repr__(self) -> str:
+        return f"Value({self.dtype!r})"
+
+    def encode_example(self, value: Any) -> Any:
+        """Turns one Python value into one that Arrow stores as this type.
+
+        Args:
+            value: The value; None stays None.
+
+        Raises:
+            CastError: The value is no such number, or would lose its fraction.
+
+        Example:
+            >>> Value("int32").encode_example("3")
+            3
+        """
+        if value is None:
+            return None
+        kind = self.pa_type
+        try:
+            if pa.types.is_boolean(kind):
+                return bool(value)
+            if pa.types.is_integer(kind):
+                return _exact_int(value)
+            if pa.types.is_floating(kind):
+                return float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise CastError.at(f"{value!r:.120} is no {self.dtype} ({error})") from error
+        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        return str(value) if text and not isinstance(value, bytes) else value
+
+
+def _exact_int(value: Any) -> int:
+    number = int(value)
+    if not isinstance(value, str) and number != value:
+        raise ValueError("it has a fraction")
+    return number
+
+
+@dataclass(init=False, repr=False)
+class ClassLabel:
+    """An integer column whose values are classes with names.
+
+    Labels are stored as int64; -1 stands for "no label" (hidden test labels) and None for a missing one.
+
+    Args:
+        num_classes: Number of classes; their names are then ``"0"``, ``"1"``, ...
+        names: Names of the classes, in the order of their ids.
+        names_file: Text file with one name a line.
+        id: A name of your own; kept, not interpreted.
+
+    Raises:
+        InvalidArgumentError: None or several of the three are given and disagree, or names repeat.
+
+    Example:
+        >>> label = ClassLabel(names=["neg", "pos"])
+        >>> label.str2int("pos"), label.int2str([0, 1])
+        (1, ['neg', 'pos'])
+    """
+
+    names: list[str]
+    id: str | None = None
+    num_classes: int = field(default=0, init=False, compare=False)
+    dtype: ClassVar[str] = "int64"
+    pa_type: ClassVar[Any] = pa.int64()
+    _type: ClassVar[str] = "ClassLabel"
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        names: list[str] | None = None,
+        names_file: str | None = None,
+        id: str | None = None,
+    ) -> None:
+        if names_file is not None and names is not None:
+            raise InvalidArgumentError("Give ClassLabel either names or names_file, not both.")
+        if names_file is not None:
+            names = _read_names(names_file)
+        elif names is None and num_classes is not None:
+            names = [str(i) for i in range(num_classes)]
+        if names is None:
+            raise InvalidArgumentError("ClassLabel needs num_classes, names or names_file.")
+        self.names = [str(name) for name in names]
+        self.num_classes = len(self.names)
+        self.id = id
+        self._ids = {name: i for i, name in enumerate(self.names)}
+        if num_classes not in (None, self.num_classes):
+            raise InvalidArgumentError(
+                f"ClassLabel was given {self.num_classes} names and num_classes={num_classes}."
+            )
+        if len(self._ids) != self.num_classes:
+            repeated = next(name for i, name in enumerate(self.names) if self._ids[name] != i)
+            raise InvalidArgumentError(f'The name "{repeated}" is given twice in ClassLabel(names=...).')
+
+    def __call__(self) -> pa.DataType:
+        """Gives the Arrow type of the column."""
+        return self.pa_type
+
+    def __repr__(self) -> str:
+        return f"ClassLabel(names={self.names!r})"
+
+    def int2str(self, values: int | Iterable[int]) -> str | list[str]:
+        """Gives the name of a class id, or the names of several.
+
+        Args:
+            values: An id, or an iterable of ids.
+
+        Raises:
+            InvalidArgumentError: Not an id, or out of range.
+        """
+        if _is_many(values):
+            return [self._name_of(v) for v in cast("Iterable[int]", values)]
+        return self._name_of(values)
+
+    def str2int(self, values: str | Iterable[str]) -> int | list[int]:
+        """Gives the id of a class name, or the ids of several.
+
+        Args:
+            values: A name, or an iterable of names. Text that is no name but an id in digits counts as that id.
+
+        Raises:
+            InvalidArgumentError: Not a name of this label.
+        """
+        if isinstance(values, str):
+            return self._id_of(values)
+        if _is_many(values):
+            return [self._id_of(v) for v in values]
+        raise InvalidArgumentError.from_value("values", values, "a class name or several")
+
+    def encode_example(self, value: Any) -> int | None:
+        """Turns a class name or id into the id that is stored; checks it.
+
+        Args:
+            value: A name, an id from -1 (no label) to ``num_classes - 1``, or None.
+
+        Raises:
+            CastError: The value is neither.
+        """
+        if value is None:
+            return None
+        try:
+            number = self._id_of(value) if isinstance(value, str) else _exact_int(value)
+        except (TypeError, ValueError) as error:
+            raise CastError.at(f"{value!r:.120} is no label of {self!r:.200}") from error
+        if not -1 <= number < self.num_classes:
+            raise CastError.at(f"the label {number} is out of range: ids go from 0 to {self.num_classes - 1}")
+        return number
+
+    def _name_of(self, value: Any) -> str:
+        try:
+            number = _exact_int(value)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError.from_value("values", value, "a class id or several") from error
+        if isinstance(value, str) or not 0 <= number < self.num_classes:
+            raise InvalidArgumentError.from_value("values", value, f"ids from 0 to {self.num_classes - 1}")
+        return self.names[number]
+
+    def _id_of(self, value: Any) -> int:
+        text = str(value)
+        for candidate in (text, text.strip()):
+            if candidate in self._ids:
+                return self._ids[candidate]
+        if text.strip().isdecimal() and int(text) < self.num_classes:
+            return int(text)
+        raise InvalidArgumentError(f'"{text[:120]}" is no class name. {suggest(text[:120], self.names)}')
+
+
+def _is_many(values: Any) -> bool:
+    # A zero-dimensional array has __iter__ and can't be iterated.
+    return isinstance(values, Iterable) and not isinstance(values, str) and getattr(values, "ndim", 1) > 0
+
+
+def _read_names(path: str) -> list[str]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise FileMissingError.from_path(
+            path, "names_file= needs a text file with one name a line."
+        ) from error
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+@dataclass(repr=False)
+class List:
+    """A column of lists, each item of the same feature.
+
+    Args:
+        feature: Feature of the items; a dict makes a list of structs.
+        length: Number of items in every list; -1 where it varies.
+        id: A name of your own; kept, not interpreted.
+
+    Example:
+        >>> List(Value("int32"), length=2)
+        List(Value('int32'), length=2)
+    """
+
+    feature: FeatureType
+    length: int = -1
+    id: str | None = field(default=None, repr=False)
+    pa_type: ClassVar[Any] = None
+    _type: ClassVar[str] = "List"
+
+    def __repr__(self) -> str:
+        return f"List({self.feature!r}" + (f", length={self.length})" if self.length != -1 else ")")
+
+
+@dataclass(repr=False)
+class LargeList:
+    """A column of lists whose items may number more than 2**31 in one batch (64-bit offsets).
+
+    Args:
+        feature: Feature of the items.
+        id: A name of your own; kept, not interpreted.
+
+    Example:
+        >>> LargeList(Value("int32"))
+        LargeList(Value('int32'))
+    """
+
+    feature: FeatureType
+    id: str | None = field(default=None, repr=False)
+    pa_type: ClassVar[Any] = None
+    _type: ClassVar[str] = "LargeList"
+
+    def __repr__(self) -> str:
+        return f"LargeList({self.feature!r})"
+
+
+class Sequence:
+    """The older way to write a list; makes a `List`, or for a dict of features a dict of lists.
+
+    Args:
+        feature: Feature of the items.
+        length: Number of items in every list; -1 where it varies.
+        **kwargs: As for `List`.
+
+    Example:
+        >>> Sequence({"a": Value("int32")})
+        {'a': List(Value('int32'))}
+    """
+
+    def __new__(cls, feature: FeatureType = None, length: int = -1, **kwargs: Any) -> Any:
+        """Makes the `List`, or the dict of them."""
+        if isinstance(feature, Mapping):
+            return {name: List(inner, length=length, **kwargs) for name, inner in feature.items()}
+        return List(feature, length=length, **kwargs)
