@@ -1,0 +1,137 @@
+"""A Hub of one's own: serves a folder of repositories over the Hub's HTTP API (reading side).
+
+::
+
+    DIR/datasets/ORG/NAME/…     a dataset repository: a plain folder
+    DIR/models/ORG/NAME/…       the same for models; DIR/spaces/… for spaces
+    DIR/github/OWNER/REPO/REV/… files of GitHub repositories, at /github/OWNER/REPO/REV/PATH
+    DIR/revisions.json          {"ORG/NAME": commit}: the commit id a repository has as long as it is not changed
+    DIR/access.json             who may read gated and private repositories: see `gristmill.hub.server.access`
+
+A request goes `app` (which handler) → `files_api`, `repo_api`, `hub_api` or `pages` (the answer) → `served` (who may
+see it, threads) → `repos` and `snapshots` (what a revision holds) → `walk` and `hashing` (the disk).
+
+Needs the extra ``server``: ``pip install "gristmill[server]"``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from gristmill.optional import require
+
+if TYPE_CHECKING:
+    from gristmill.hub.server.app import App
+
+__all__ = ["create_app", "serve", "serve_in_thread"]
+
+
+def create_app(
+    folder: str | os.PathLike[str], *, redirect_large: int | None = None, public_url: str | None = None
+) -> App:
+    """Makes the ASGI app that serves a folder; any ASGI server can run it.
+
+    Args:
+        folder: The folder of repositories; see the module's description for its layout.
+        redirect_large: Answer requests for files of at least this many bytes with a redirect, as the Hub does; None
+            for never, which is one request less.
+        public_url: URL at which clients reach the server, for absolute links. Left out, each request's
+            ``X-Forwarded-Proto`` and ``X-Forwarded-Host`` or ``Host`` say it.
+
+    Returns:
+        An ASGI app.
+
+    Raises:
+        MissingDependencyError: The extra ``server`` is not installed.
+        FileMissingError: There is no such folder.
+        FileFormatError: ``revisions.json`` or ``access.json`` can't be used.
+
+    Example:
+        >>> import tempfile
+        >>> app = create_app(tempfile.gettempdir())
+        >>> callable(app)
+        True
+    """
+    for library in ("starlette", "uvicorn"):
+        require(library, "`gristmill hub serve`")
+    from gristmill.hub.server.app import App
+    from gristmill.hub.server.repos import Hub
+    from gristmill.hub.server.served import Served
+
+    return App(Served(Hub(folder), redirect_large, public_url))
+
+
+def serve(
+    folder: str | os.PathLike[str],
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    redirect_large: int | None = None,
+    public_url: str | None = None,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serves a folder until Ctrl-C or SIGTERM.
+
+    Args:
+        folder: The folder of repositories.
+        host: Address to listen on; ``0.0.0.0`` for all of this machine's.
+        port: Port to listen on; 0 for a free one.
+        redirect_large: As in `create_app`.
+        public_url: As in `create_app`.
+        ready: Called once with the endpoint, when requests are answered.
+
+    Raises:
+        MissingDependencyError: The extra ``server`` is not installed.
+        FileMissingError: There is no such folder.
+        FileFormatError: ``revisions.json`` or ``access.json`` can't be used.
+        InvalidArgumentError: The address can't be listened on.
+
+    Example:
+        >>> serve("/srv/hub", port=8000, ready=print)  # doctest: +SKIP
+        http://127.0.0.1:8000
+    """
+    app = create_app(folder, redirect_large=redirect_large, public_url=public_url)
+    from gristmill.hub.server.run import run
+
+    run(app, host, port, ready)
+
+
+def serve_in_thread(
+    folder: str | os.PathLike[str],
+    port: int = 0,
+    *,
+    host: str = "127.0.0.1",
+    redirect_large: int | None = None,
+    public_url: str | None = None,
+) -> AbstractContextManager[str]:
+    """Serves a folder in a thread of this process, for the length of a ``with`` block.
+
+    Args:
+        folder: The folder of repositories.
+        port: Port to listen on; 0 for a free one.
+        host: Address to listen on.
+        redirect_large: As in `create_app`.
+        public_url: As in `create_app`.
+
+    Returns:
+        A context manager that gives the endpoint, which answers from then on, and stops the server at the end.
+
+    Raises:
+        MissingDependencyError: The extra ``server`` is not installed.
+        FileMissingError: There is no such folder.
+        FileFormatError: ``revisions.json`` or ``access.json`` can't be used.
+        InvalidArgumentError: The address can't be listened on.
+
+    Example:
+        >>> import tempfile, urllib.request
+        >>> with tempfile.TemporaryDirectory() as folder, serve_in_thread(folder) as endpoint:
+        ...     urllib.request.urlopen(f"{endpoint}/api/datasets").read()
+        b'[]'
+    """
+    app = create_app(folder, redirect_large=redirect_large, public_url=public_url)
+    from gristmill.hub.server.run import run_in_thread
+
+    return run_in_thread(app, host, port)

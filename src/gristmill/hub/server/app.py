@@ -1,0 +1,120 @@
+"""The ASGI app: which handler answers which address, and how errors become answers."""
+
+from __future__ import annotations
+
+import secrets
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from gristmill.hub.server import files_api, hub_api, pages, repo_api
+from gristmill.hub.server.errors import Refusal, read_only, repo_not_found
+from gristmill.hub.server.repos import TYPES
+from gristmill.hub.server.routing import Route, split_path
+from gristmill.hub.server.served import Served
+from gristmill.logging import get_logger
+
+_logger = get_logger(__name__)
+
+# The first route that fits answers. Routes that write will be rows here; until then every other method is refused.
+ROUTES = (
+    Route("", pages.front),
+    Route("api/whoami-v2", hub_api.whoami),
+    Route("api/datasets-tags-by-type", hub_api.nothing),
+    Route("api/models-tags-by-type", hub_api.nothing),
+    Route("api/resolve-cache/{type}/{id}/{rev}/{path}", files_api.resolve_cache),
+    Route("api/datasets/{id}/parquet", repo_api.parquet),
+    Route("api/datasets/{id}/parquet/{config}", repo_api.parquet),
+    Route("api/datasets/{id}/parquet/{config}/{split}", repo_api.parquet),
+    Route("api/datasets/{id}/parquet/{config}/{split}/{file}", repo_api.parquet_file),
+    Route("api/{type}", hub_api.list_repos),
+    Route("api/{type}/{id}", repo_api.info),
+    Route("api/{type}/{id}/revision/{rev}", repo_api.info),
+    Route("api/{type}/{id}/tree/{rev}/{path}", repo_api.tree),
+    Route("api/{type}/{id}/paths-info/{rev}", repo_api.paths_info, ("POST",)),
+    Route("api/{type}/{id}/refs", repo_api.refs),
+    Route("api/{type}/{id}/commits/{rev}", repo_api.commits),
+    Route("api/{type}/{id}/auth-check", repo_api.auth_check),
+    Route("github/{path}", files_api.github),
+    Route("{type}/{id}/resolve/{rev}/{path}", files_api.resolve),
+    Route("{type}/{id}/raw/{rev}/{path}", files_api.raw),
+    Route("{type}/{id}", pages.repo_page),
+    Route("{id}/resolve/{rev}/{path}", files_api.resolve),
+    Route("{id}/raw/{rev}/{path}", files_api.raw),
+    Route("{id}", pages.repo_page),
+)
+
+
+class App:
+    """Serves a folder as a Hub.
+
+    Args:
+        served: The folder and the options.
+    """
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request, as ASGI wants it."""
+        if scope["type"] != "http":
+            await _other_protocol(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        started = False
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                MutableHeaders(scope=message)["X-Request-Id"] = secrets.token_hex(8)
+            elif scope["method"] == "HEAD":
+                message = {**message, "body": b""}
+            await send(message)
+
+        try:
+            response = await self._answer(request)
+            await response(scope, receive, send_with_id)
+        except Exception:
+            if started:
+                raise  # the server breaks the connection off, which is how the client learns of it
+            _logger.exception("answering %s %s failed", scope["method"], scope["path"])
+            await Refusal(500, "Something went wrong inside the server; its log says more.").response()(
+                scope, receive, send_with_id
+            )
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            parts = split_path(request.scope.get("raw_path") or request.scope["path"].encode())
+            method = "GET" if request.method == "HEAD" else request.method
+            for route in ROUTES:
+                values = route.match(parts) if method in route.methods else None
+                if values is not None and values.setdefault("type", "models") in TYPES:
+                    return await route.handler(self.served, request, values)
+            await self._refuse(request, parts, method)
+        except Refusal as refusal:
+            return refusal.response()
+        raise AssertionError("a request that fits no route is refused")
+
+    async def _refuse(self, request: Request, parts: list[str], method: str) -> None:
+        """Says why nothing answers: no such repository, nothing may be written, or no such address."""
+        caller = self.served.caller(request)
+        if method not in ("GET", "OPTIONS"):
+            raise read_only()
+        if parts[0] == "api" and len(parts) > 2 and parts[1] in (*TYPES, "buckets"):
+            if parts[1] == "buckets" or len(parts) == 3:
+                raise repo_not_found(caller.anonymous)
+            await self.served.repo(request, parts[1], "/".join(parts[2:4]))
+        raise Refusal(404, "There is nothing at this address.")
+
+
+async def _other_protocol(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "lifespan":
+        while (message := await receive())["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        if message["type"] == "lifespan.shutdown":
+            await send({"type": "lifespan.shutdown.complete"})
+    else:
+        await send({"type": "websocket.close", "code": 1000})

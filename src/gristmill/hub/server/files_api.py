@@ -1,0 +1,107 @@
+"""Requests for the content of files: resolve, its redirect target, raw, and the mirror of GitHub files."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gristmill.hub.server.errors import Refusal, entry_not_found, unreadable
+from gristmill.hub.server.hashing import ChangedWhileRead, pointer_text
+from gristmill.hub.server.resolve import file_headers, file_response
+from gristmill.hub.server.routing import check_path
+from gristmill.hub.server.served import Served
+from gristmill.hub.server.snapshots import Entry
+from gristmill.hub.server.walk import HIDDEN_FOLDERS, Found, Stamp, inside
+
+_ATTEMPTS = 3
+
+
+async def resolve(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/datasets/ORG/NAME/resolve/REV/PATH``: the content of a file, or a redirect to it."""
+    return await _content(served, request, values, redirect=True)
+
+
+async def resolve_cache(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/api/resolve-cache/datasets/ORG/NAME/COMMIT/PATH``: where `resolve` redirects to."""
+    return await _content(served, request, values, redirect=False)
+
+
+async def _content(served: Served, request: Request, values: dict[str, str], redirect: bool) -> Response:
+    type, id, path = values["type"], values["id"], check_path(values["path"])
+    repo = await served.repo(request, type, id, content=True)
+
+    async def answer() -> Response:
+        snapshot = await served.snapshot(request, repo, values["rev"])
+        entry = snapshot.entries.get(path)
+        if entry is None:
+            raise entry_not_found(path, snapshot.commit)
+        headers = file_headers(entry, snapshot.commit)
+        if redirect and served.redirect_large is not None and entry.size >= served.redirect_large:
+            target = f"/api/resolve-cache/{type}/{id}/{snapshot.commit}/{quote(path)}"
+            return Response(None, 307, {**headers, "Location": target})
+        return await file_response(request, entry, headers, served.reads)
+
+    return await _until_still(answer, repo.distrust, path)
+
+
+async def raw(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/datasets/ORG/NAME/raw/REV/PATH``: as git has it, so the pointer text of an LFS file."""
+    path = check_path(values["path"])
+    repo = await served.repo(request, values["type"], values["id"], content=True)
+
+    async def answer() -> Response:
+        snapshot = await served.snapshot(request, repo, values["rev"])
+        entry = snapshot.entries.get(path)
+        if entry is None:
+            raise entry_not_found(path, snapshot.commit)
+        if entry.sha256 is None:
+            return await file_response(request, entry, file_headers(entry, snapshot.commit), served.reads)
+        headers = {"X-Repo-Commit": snapshot.commit, "ETag": f'"{entry.blob_id}"'}
+        return Response(pointer_text(entry.sha256, entry.size), 200, headers, "text/plain; charset=utf-8")
+
+    return await _until_still(answer, repo.distrust, path)
+
+
+async def github(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/github/OWNER/REPO/REV/PATH``: a file of the folder's GitHub mirror."""
+    path = check_path(values["path"])
+
+    async def answer() -> Response:
+        entry = await served.call(_mirrored, served, path)
+        if entry is None:
+            raise Refusal(404, "There is no such file in the GitHub mirror.", "EntryNotFound")
+        return await file_response(request, entry, file_headers(entry, None), served.reads)
+
+    return await _until_still(answer, lambda: None, path)
+
+
+def _mirrored(served: Served, path: str) -> Entry | None:
+    file = served.hub.root / "github" / path
+    parts = path.split("/")
+    if len(parts) < 4 or HIDDEN_FOLDERS & set(parts) or not inside(file, served.hub.root):
+        return None
+    try:
+        if not file.is_file():
+            return None
+        found = Found(path, file, Stamp.of(file.stat()))
+        digest = served.hub.hasher.hash(found, lfs=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return Entry(path, found.stamp.size, digest, None, found)
+
+
+async def _until_still(
+    answer: Callable[[], Awaitable[Response]], distrust: Callable[[], None], path: str
+) -> Response:
+    """Answers from a state of the folder that is still true when the file is opened."""
+    for _ in range(_ATTEMPTS):
+        with contextlib.suppress(ChangedWhileRead):
+            return await answer()
+        distrust()
+    raise Refusal(503, f"{path} is being changed; try again.", headers={"Retry-After": "2"})

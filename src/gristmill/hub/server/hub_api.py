@@ -1,0 +1,94 @@
+"""Requests about the whole server: the list of repositories, and who one is."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from gristmill.hub.server.access import Caller
+from gristmill.hub.server.errors import Refusal, bad_request, bad_token
+from gristmill.hub.server.listing import only
+from gristmill.hub.server.repo_api import asked_keys, head_of, next_link, whole_info
+from gristmill.hub.server.repos import Repo
+from gristmill.hub.server.served import Served, flag, number
+
+_PAGE = 1000
+_SORTS = ("lastModified", "createdAt", "downloads", "likes", "trendingScore")
+
+
+async def list_repos(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/api/datasets``: the repositories that the caller may see and the query asks for."""
+    query = request.query_params
+    caller = served.caller(request)
+    limit = number(query.get("limit"), _PAGE, _PAGE)
+    start = _offset(query.get("cursor"))
+    matching = await served.call(_matching, served, request, caller, values["type"])
+    headers = {}
+    if len(matching) > start + limit:
+        cursor = base64.urlsafe_b64encode(str(start + limit).encode()).decode()
+        headers["Link"] = next_link(served, request, cursor)
+    keys, full = asked_keys(request), flag(query.get("full"))
+    told = []
+    for repo, short in matching[start : start + limit]:
+        head = short
+        if full or {"sha", "siblings", "usedStorage", "mainSize"} & set(keys):
+            head = await served.in_turn(
+                request, repo, whole_info, served, repo, "main", blobs=False, keys=keys
+            )
+        told.append(only(head, keys) if keys else head)
+    return JSONResponse(told, headers=headers)
+
+
+def _matching(
+    served: Served, request: Request, caller: Caller, type: str
+) -> list[tuple[Repo, dict[str, Any]]]:
+    query = request.query_params
+    words = [word.lower() for word in query.getlist("search")]
+    tags, author, gated = query.getlist("filter"), query.get("author"), query.get("gated")
+    found = []
+    for repo in served.hub.repos(type):
+        if not served.visible(caller, repo) or not all(word in repo.id.lower() for word in words):
+            continue
+        if author is not None and repo.id.partition("/")[0].lower() != author.lower():
+            continue
+        try:
+            head = head_of(served, repo)
+        except FileNotFoundError:
+            continue  # removed since the folder was listed
+        wanted = all(tag in head["tags"] for tag in tags)
+        if wanted and (gated is None or bool(head["gated"]) == flag(gated)):
+            found.append((repo, head))
+    sort = query.get("sort")
+    if sort is not None:
+        if sort not in _SORTS:
+            raise bad_request(f"sort must be one of {', '.join(_SORTS)}.")
+        found.sort(key=lambda item: item[1][sort], reverse=query.get("direction", "-1") == "-1")
+    return found
+
+
+def _offset(cursor: str | None) -> int:
+    try:
+        return int(base64.urlsafe_b64decode(cursor)) if cursor else 0
+    except (binascii.Error, ValueError) as error:
+        raise bad_request("The cursor is not one that this server gave out.") from error
+
+
+async def whoami(served: Served, request: Request, _values: dict[str, str]) -> Response:
+    """``/api/whoami-v2``: something about the holder of a known token, 401 for everybody else."""
+    caller = served.caller(request)
+    if caller.token is None:
+        raise Refusal(401, "You are not authenticated: this server was asked without a token.")
+    if caller.token not in served.hub.access.tokens:
+        raise bad_token()
+    token = {"type": "access_token", "accessToken": {"displayName": "access.json", "role": "read"}}
+    user = {"type": "user", "id": "0", "name": "reader", "fullname": "reader", "email": None, "isPro": False}
+    return JSONResponse({**user, "orgs": [], "auth": token})
+
+
+async def nothing(_served: Served, _request: Request, _values: dict[str, str]) -> Response:
+    """Lists that a plain folder has nothing for."""
+    return JSONResponse({})

@@ -1,0 +1,135 @@
+"""What the API says about repositories, files and commits, as JSON values. Pure: no I/O, no requests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from gristmill.hub.server.cards import ServedCard
+from gristmill.hub.server.hashing import pointer_text
+from gristmill.hub.server.snapshots import Entry, Folder, Snapshot
+
+COMMIT_TITLE = "Content of the folder"
+_LATEST = 253402300799.0  # the last second of the year 9999
+
+
+def time_text(seconds: float) -> str:
+    """Writes a time as the API does.
+
+    Args:
+        seconds: Since 1970.
+
+    Example:
+        >>> time_text(1.5)
+        '1970-01-01T00:00:01.500Z'
+    """
+    moment = datetime.fromtimestamp(min(max(seconds, 0.0), _LATEST), timezone.utc)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def tree_entry(item: Entry | Folder, commit: str | None = None) -> dict[str, Any]:
+    """Describes a file or folder of a tree.
+
+    Args:
+        item: The file or folder.
+        commit: The commit to name as the last one that touched it; None to leave that out.
+    """
+    told: dict[str, Any]
+    if isinstance(item, Folder):
+        told = {"type": "directory", "oid": item.oid, "size": 0, "path": item.path}
+    else:
+        told = {"type": "file", "oid": item.blob_id, "size": item.size, "path": item.path}
+        if item.sha256 is not None:
+            pointer = len(pointer_text(item.sha256, item.size))
+            told["lfs"] = {"oid": item.sha256, "size": item.size, "pointerSize": pointer}
+    if commit is not None:
+        told["lastCommit"] = {"id": commit, "title": COMMIT_TITLE, "date": time_text(item.modified)}
+    return told
+
+
+def siblings(entries: Iterable[Entry], blobs: bool) -> list[dict[str, Any]]:
+    """Lists files the way repository infos do; `blobs` adds sizes and ids."""
+    told = []
+    for entry in entries:
+        item: dict[str, Any] = {"rfilename": entry.path}
+        if blobs:
+            item |= {"size": entry.size, "blobId": entry.blob_id}
+            if entry.sha256 is not None:
+                pointer = len(pointer_text(entry.sha256, entry.size))
+                item["lfs"] = {"sha256": entry.sha256, "size": entry.size, "pointerSize": pointer}
+        told.append(item)
+    return told
+
+
+def repo_head(
+    type: str, id: str, card: ServedCard, *, private: bool, gated: Any, modified: float
+) -> dict[str, Any]:
+    """Describes a repository without looking into its files."""
+    told: dict[str, Any] = {
+        "_id": hashlib.sha1(f"{type}/{id}".encode(), usedforsecurity=False).hexdigest()[:24],
+        "id": id,
+        "author": id.partition("/")[0],
+        "lastModified": time_text(modified),
+        "createdAt": time_text(modified),
+        "private": private,
+        "gated": gated,
+        "disabled": False,
+        "downloads": 0,
+        "downloadsAllTime": 0,
+        "likes": 0,
+        "trendingScore": 0,
+        "tags": card.tags,
+    }
+    if type == "models":
+        told["modelId"] = id
+    if card.metadata is not None:
+        told["cardData"] = dict(card.metadata)
+    return told
+
+
+def repo_files(snapshot: Snapshot, blobs: bool) -> dict[str, Any]:
+    """Describes what a repository holds at a revision."""
+    used = sum(entry.size for entry in snapshot.entries.values())
+    return {
+        "sha": snapshot.commit,
+        "usedStorage": used,
+        "mainSize": used,
+        "siblings": siblings(snapshot.entries.values(), blobs),
+    }
+
+
+def only(told: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Cuts a repository info to the keys asked for; its id is always there."""
+    wanted = {"_id", "id", *keys}
+    return {key: value for key, value in told.items() if key in wanted}
+
+
+def commit_entry(snapshot: Snapshot, formatted: bool) -> dict[str, Any]:
+    """Describes the one commit of a plain folder."""
+    told: dict[str, Any] = {
+        "id": snapshot.commit,
+        "title": COMMIT_TITLE,
+        "message": "",
+        "date": time_text(snapshot.modified),
+        "authors": [{"user": "gristmill", "avatar": ""}],
+    }
+    if formatted:
+        told["formatted"] = {"title": COMMIT_TITLE, "message": ""}
+    return told
+
+
+def refs(head: Snapshot, converted: Snapshot | None, pulls: bool) -> dict[str, Any]:
+    """Lists a repository's refs."""
+    told: dict[str, Any] = {
+        "branches": [{"name": "main", "ref": "refs/heads/main", "targetCommit": head.commit}],
+        "converts": [],
+        "tags": [],
+    }
+    if converted is not None:
+        ref = {"name": "parquet", "ref": "refs/convert/parquet", "targetCommit": converted.commit}
+        told["converts"].append(ref)
+    if pulls:
+        told["pullRequests"] = []
+    return told

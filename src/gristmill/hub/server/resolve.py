@@ -1,0 +1,218 @@
+"""Files over HTTP: whole, in ranges, or only their headers; read in pieces by worker threads, with no lock held."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import Literal
+from urllib.parse import quote
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from gristmill.hub.server.errors import Refusal, unreadable
+from gristmill.hub.server.hashing import ChangedWhileRead
+from gristmill.hub.server.snapshots import Entry
+from gristmill.hub.server.walk import Found, Stamp
+
+_BLOCK = 512 * 1024
+_RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
+
+# A repository's files come from anybody: a browser must neither guess a type nor run what they hold.
+_BROWSER_SAFETY = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """Bytes of a file: from `start`, `length` of them."""
+
+    start: int
+    length: int
+
+
+def parse_range(header: str | None, size: int) -> ByteRange | Literal["whole", "unsatisfiable"]:
+    """Reads a ``Range`` header.
+
+    Args:
+        header: Its value; None if there is none.
+        size: Bytes of the file.
+
+    Returns:
+        The range, cut at the end of the file; ``"whole"`` if there is none, or it is of a kind that may be ignored
+        (several ranges, other units); ``"unsatisfiable"`` if no byte of the file is in it.
+
+    Example:
+        >>> parse_range("bytes=2-", 10)
+        ByteRange(start=2, length=8)
+        >>> parse_range("bytes=-3", 10)
+        ByteRange(start=7, length=3)
+        >>> parse_range("bytes=10-", 10)
+        'unsatisfiable'
+    """
+    match = _RANGE.fullmatch(header) if header is not None else None
+    if match is None or not (match[1] or match[2]):
+        return "whole"
+    # Numbers beyond any file size stay comparable, and huge ones cheap to read.
+    first, last = (int(text[:30].ljust(min(len(text), 30), "0")) if text else None for text in match.groups())
+    if first is None:
+        assert last is not None
+        start, end = max(size - last, 0), size
+    elif last is None:
+        start, end = first, size
+    elif last < first:
+        return "whole"
+    else:
+        start, end = first, min(last + 1, size)
+    return ByteRange(start, end - start) if start < end else "unsatisfiable"
+
+
+def file_headers(entry: Entry, commit: str | None) -> dict[str, str]:
+    """Makes the headers that describe a file, the same on every answer about it.
+
+    Args:
+        entry: The file.
+        commit: The commit it was found at; None for a file that is in no repository.
+    """
+    headers = {
+        "ETag": entry.etag,
+        "Accept-Ranges": "bytes",
+        "Last-Modified": formatdate(entry.modified, usegmt=True),
+    }
+    if commit is not None:
+        headers["X-Repo-Commit"] = commit
+    if entry.sha256 is not None:
+        headers |= {"X-Linked-ETag": entry.etag, "X-Linked-Size": str(entry.size)}
+    return headers
+
+
+async def file_response(
+    request: Request, entry: Entry, headers: Mapping[str, str], reads: anyio.CapacityLimiter
+) -> Response:
+    """Answers a request for a file: 200, 206, 304 or 416.
+
+    Args:
+        request: GET or HEAD, with its conditions and range.
+        entry: The file.
+        headers: What `file_headers` made.
+        reads: The threads that may read files at the same time.
+
+    Raises:
+        ChangedWhileRead: The file is not the one of the entry any more.
+        Refusal: It can't be read.
+    """
+    asked = request.headers
+    if "if-none-match" in asked and _matches(asked["if-none-match"], entry.etag):
+        return Response(None, 304, headers)
+    # A range is only defined for GET; HEAD describes the whole.
+    byte_range: ByteRange | str = "whole"
+    if request.method == "GET" and _range_counts(asked.get("if-range"), headers):
+        byte_range = parse_range(asked.get("range"), entry.size)
+    if byte_range == "unsatisfiable":
+        message = f"The file has {entry.size} bytes; the range asked for is outside."
+        raise Refusal(416, message, headers={**headers, "Content-Range": f"bytes */{entry.size}"})
+    name = entry.path.rpartition("/")[2]
+    about = {
+        **headers,
+        **_BROWSER_SAFETY,
+        "Content-Type": "text/plain; charset=utf-8" if entry.sha256 is None else "application/octet-stream",
+        "Content-Disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}; filename=\"{_ascii(name)}\";",
+    }
+    if isinstance(byte_range, ByteRange):
+        last = byte_range.start + byte_range.length - 1
+        about["Content-Range"] = f"bytes {byte_range.start}-{last}/{entry.size}"
+        return await _open_body(request, entry, 206, about, byte_range, reads)
+    if request.method == "HEAD":
+        return Response(None, 200, {**about, "Content-Length": str(entry.size)})
+    return await _open_body(request, entry, 200, about, ByteRange(0, entry.size), reads)
+
+
+def _matches(condition: str, etag: str) -> bool:
+    tags = [tag.strip().removeprefix("W/") for tag in condition.split(",")]
+    return "*" in tags or etag in tags
+
+
+def _range_counts(condition: str | None, headers: Mapping[str, str]) -> bool:
+    return condition is None or condition.strip() in (headers["ETag"], headers["Last-Modified"])
+
+
+def _ascii(name: str) -> str:
+    return re.sub(r'[^\x20-\x7e]|["\\]', "_", name)
+
+
+async def _open_body(
+    request: Request,
+    entry: Entry,
+    status: int,
+    headers: dict[str, str],
+    part: ByteRange,
+    reads: anyio.CapacityLimiter,
+) -> Response:
+    handle = await anyio.to_thread.run_sync(_open, entry.found, limiter=reads)
+    headers["Content-Length"] = str(part.length)
+    return _FileBody(handle, status, headers, part, request, reads)
+
+
+def _open(found: Found) -> int:
+    try:
+        # Non-blocking, so that a pipe put in the file's place can't hang a thread before it is recognised.
+        handle = os.open(found.file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError as error:
+        raise ChangedWhileRead(found.path) from error
+    except OSError as error:
+        raise unreadable(found.path, error) from error
+    if Stamp.of(os.fstat(handle)) != found.stamp:
+        os.close(handle)
+        raise ChangedWhileRead(found.path)
+    return handle
+
+
+class _FileBody(Response):
+    """Sends a part of an open file and closes it."""
+
+    def __init__(
+        self,
+        handle: int,
+        status: int,
+        headers: Mapping[str, str],
+        part: ByteRange,
+        request: Request,
+        reads: anyio.CapacityLimiter,
+    ) -> None:
+        self._handle = handle
+        self._part = part
+        self._request = request
+        self._reads = reads
+        super().__init__(None, status, headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send(
+                {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            )
+            offset, left = self._part.start, self._part.length
+            while left:
+                block = await self._read(min(left, _BLOCK), offset)
+                offset, left = offset + len(block), left - len(block)
+                await send({"type": "http.response.body", "body": block, "more_body": left > 0})
+                if left and await self._request.is_disconnected():
+                    return  # nobody is listening: do not read the rest of a large file for nothing
+            if not self._part.length:
+                await send({"type": "http.response.body", "body": b""})
+        finally:
+            os.close(self._handle)
+
+    async def _read(self, size: int, offset: int) -> bytes:
+        block = await anyio.to_thread.run_sync(os.pread, self._handle, size, offset, limiter=self._reads)
+        if not block:
+            # Cut short while being sent: breaking off tells the client, padding would not.
+            raise ChangedWhileRead("a file became shorter while it was being sent")
+        return block

@@ -1,0 +1,133 @@
+"""Runs the app on a socket: in the foreground for the command, in a thread for tests and the demo."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import uvicorn
+
+from gristmill.errors import HubConnectionError, InvalidArgumentError
+from gristmill.hub.server.app import App
+from gristmill.logging import get_logger
+
+_logger = get_logger(__name__)
+
+_GRACE = 1
+_STOP_WITHIN = 10.0
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers."""
+
+    def __init__(self, app: App, ready: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                loop="asyncio",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE,
+            )
+        )
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Opens the socket to serve on.
+
+    Args:
+        host: Name or address.
+        port: 0 for a free one.
+
+    Raises:
+        InvalidArgumentError: The address can't be used, for example because another program listens on it.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+    except (OSError, OverflowError) as error:
+        problem = f"Can't listen on {host}:{port}: {getattr(error, 'strerror', None) or error}."
+        raise InvalidArgumentError(f"{problem} Choose another host or port (0 takes a free port).") from error
+    return listener
+
+
+def endpoint_of(listener: socket.socket) -> str:
+    """Gives the URL at which this machine reaches a listening socket."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # what was bound, not what to bind
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(app: App, host: str, port: int, ready: Callable[[str], None] | None) -> None:
+    """Serves until Ctrl-C or SIGTERM; see `gristmill.hub.server.serve`."""
+    listener = listen(host, port)
+    endpoint = endpoint_of(listener)
+    server = _Server(app, lambda: ready(endpoint) if ready is not None else None)
+    # uvicorn raises the signal again after its clean stop; a stop that was asked for is not an error.
+    with _signals_ignored_after():
+        server.run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def _signals_ignored_after() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def nothing(_number: int, _frame: FrameType | None) -> None:
+        return
+
+    before = {number: signal.signal(number, nothing) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def run_in_thread(app: App, host: str, port: int) -> Iterator[str]:
+    """Serves while the ``with`` block runs; see `gristmill.hub.server.serve_in_thread`."""
+    listener = listen(host, port)
+    endpoint = endpoint_of(listener)
+    answers = threading.Event()
+    server = _Server(app, answers.set)
+
+    def serve() -> None:
+        try:
+            server.run(sockets=[listener])
+        finally:
+            answers.set()
+
+    thread = threading.Thread(target=serve, name="gristmill-hub-server", daemon=True)
+    thread.start()
+    try:
+        answers.wait()
+        if not server.started:
+            raise HubConnectionError.at_url("The server did not start; its log says why", endpoint)
+        yield endpoint
+    finally:
+        server.should_exit = True
+        thread.join(_STOP_WITHIN)
+        if thread.is_alive():
+            _logger.warning("the server at %s did not stop within %g s", endpoint, _STOP_WITHIN)

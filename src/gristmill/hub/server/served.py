@@ -1,0 +1,169 @@
+"""What every handler works with: the served folder, the options, who may see what, and threads to do the work in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+
+from gristmill.hub.server.access import Caller, Gated
+from gristmill.hub.server.errors import Refusal, bad_request, gated, repo_not_found
+from gristmill.hub.server.repos import Hub, Repo
+from gristmill.hub.server.snapshots import Snapshot
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_WORKERS = 16
+_READERS = 64
+_LARGEST_BODY = 16 * 1024 * 1024
+_HOST = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
+
+
+class Served:
+    """One served folder with its options.
+
+    Args:
+        hub: The folder.
+        redirect_large: Files of at least this many bytes are answered with a redirect; None for never.
+        public_url: How clients reach the server, if their requests do not say it.
+    """
+
+    def __init__(self, hub: Hub, redirect_large: int | None = None, public_url: str | None = None) -> None:
+        self.hub = hub
+        self.redirect_large = redirect_large
+        self.public_url = public_url.rstrip("/") if public_url else None
+        # Readers apart from the threads that hash, so that a new large repository delays nobody's download.
+        self.reads = anyio.CapacityLimiter(_READERS)
+        self._work = anyio.CapacityLimiter(_WORKERS)
+        self._turns: dict[tuple[str, str], anyio.Lock] = {}
+
+    async def call(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Runs something that touches the disk in a thread, so that other requests go on."""
+        return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=self._work)
+
+    def caller(self, request: Request) -> Caller:
+        """Finds out who asks.
+
+        Raises:
+            Refusal: The token is unknown.
+        """
+        return self.hub.access.identify(request.headers.get("authorization"))
+
+    async def repo(self, request: Request, type: str, id: str, *, content: bool = False) -> Repo:
+        """Finds the repository of a request.
+
+        Args:
+            request: Says who asks.
+            type: ``datasets``, ``models`` or ``spaces``.
+            id: ``ORG/NAME``.
+            content: Whether the files' content is asked for, which gated repositories give to their members only.
+
+        Raises:
+            Refusal: There is none that the caller may see, or not its content.
+        """
+        caller = self.caller(request)
+        try:
+            repo = await self.call(self.hub.find, type, id)
+            if repo is None or not self.visible(caller, repo):
+                raise repo_not_found(caller.anonymous)
+            if (
+                content
+                and not self._member(caller, repo)
+                and (await self.call(self.gated, repo)) is not False
+            ):
+                raise gated(id, caller.anonymous)
+        except FileNotFoundError as error:
+            raise repo_not_found(caller.anonymous) from error
+        return repo
+
+    def visible(self, caller: Caller, repo: Repo) -> bool:
+        """Says whether the caller may know of a repository."""
+        return not self.private(repo) or self._member(caller, repo)
+
+    def private(self, repo: Repo) -> bool:
+        """Says whether a repository is private."""
+        return self.hub.access.rule(repo.type, repo.id).private
+
+    def gated(self, repo: Repo) -> Gated:
+        """Says how access to a repository is given; ``access.json`` comes before the card."""
+        rule = self.hub.access.rule(repo.type, repo.id).gated
+        return repo.card().gated if rule is None else rule
+
+    def _member(self, caller: Caller, repo: Repo) -> bool:
+        return self.hub.access.may_read(caller, repo.type, repo.id)
+
+    async def snapshot(self, request: Request, repo: Repo, revision: str) -> Snapshot:
+        """Gives what a revision of a repository holds.
+
+        Raises:
+            Refusal: There is no such revision, or the files can't be read.
+        """
+        return await self.in_turn(request, repo, repo.at, revision)
+
+    async def in_turn(
+        self, request: Request, repo: Repo, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Runs something that may hash a repository's files: one at a time, the others wait without a thread.
+
+        Raises:
+            Refusal: The repository is gone, or what the function raises.
+        """
+        async with self._turns.setdefault((repo.type, repo.id), anyio.Lock()):
+            try:
+                return await self.call(function, *args, **kwargs)
+            except FileNotFoundError as error:
+                raise repo_not_found(self.caller(request).anonymous) from error
+
+    def base_url(self, request: Request) -> str:
+        """Gives the URL of the server as the client sees it, for absolute links."""
+        if self.public_url is not None:
+            return self.public_url
+        headers = request.headers
+        scheme = headers.get("x-forwarded-proto", request.url.scheme).split(",")[0].strip().lower()
+        host = headers.get("x-forwarded-host", headers.get("host", "")).split(",")[0].strip()
+        if scheme not in ("http", "https") or not _HOST.fullmatch(host):
+            raise bad_request("The request's Host or X-Forwarded headers can't be used.")
+        return f"{scheme}://{host}"
+
+
+async def read_body(request: Request) -> bytes:
+    """Reads a request's body, up to a limit.
+
+    Raises:
+        Refusal: It is larger (413).
+    """
+    body = bytearray()
+    async for block in request.stream():
+        body += block
+        if len(body) > _LARGEST_BODY:
+            raise Refusal(413, f"The request's body is larger than {_LARGEST_BODY} bytes.")
+    return bytes(body)
+
+
+def flag(text: str | None) -> bool:
+    """Reads a switch of a query or form: ``true``, ``True`` and ``1`` are on.
+
+    Example:
+        >>> flag("True"), flag("false"), flag(None)
+        (True, False, False)
+    """
+    return text is not None and text.lower() in ("1", "true", "on", "yes")
+
+
+def number(text: str | None, default: int, most: int) -> int:
+    """Reads a positive number of a query, cut to `most`.
+
+    Raises:
+        Refusal: It is not a positive number (400).
+    """
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or not text.strip("0"):
+        raise bad_request("A limit must be a positive number.")
+    return min(int(text[:18]), most)
