@@ -128,7 +128,7 @@ def _cell(names: list[str], owner: str) -> str:
 def _area_section(names: dict[str, dict[str, Any]], area: str, there: set[str]) -> list[str]:
     own = [name for name, facts in names.items() if facts["area"] == area]
     lines = [f"## {area}", "", _share(sum(name in there for name in own), len(own)) + ".", ""]
-    lines += ["| of | | there | not yet |", "| --- | --- | --- | --- |"]
+    lines += ["| class or module | share | there | not yet |", "| --- | --- | --- | --- |"]
     for owner, members in _groups(names, area):
         here = [name for name in members if name in there]
         away = [name for name in members if name not in there]
