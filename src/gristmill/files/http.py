@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,12 @@ def refuse_plainly(refusal: Refusal) -> HubError:
     return error
 
 
+def _close_own(client: httpx.Client, pid: int) -> None:
+    # A forked child shares its parent's sockets and must leave them open.
+    if pid == os.getpid():
+        client.close()
+
+
 class HttpSession:
     """Connections, token, retries. Threads may share one; it survives a fork and can be pickled.
 
@@ -138,6 +145,11 @@ class HttpSession:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
 
+    def __del__(self) -> None:
+        # Not in a forked child: these are its parent's connections.
+        if getattr(self, "_client", None) is not None and self._pid == os.getpid():
+            self.close()
+
     def close(self) -> None:
         """Closes the connections; the session opens new ones if it is used again."""
         with self._lock:
@@ -160,6 +172,8 @@ class HttpSession:
                     mounts={"all://127.0.0.1": None, "all://localhost": None},
                 )
                 self._pid = os.getpid()
+                # Nobody has to close a client by hand: its sockets go with the session.
+                weakref.finalize(self, _close_own, self._client, self._pid)
             return self._client
 
     @contextlib.contextmanager
