@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import gristmill
 from tools.completeness import ABSENT, find, is_there, not_yet, parent_of, read_api
 from tools.datasets_api import Parameter, facts
 
@@ -52,6 +53,12 @@ def test_what_is_missing_is_listed():
     arrived, unlisted = sorted(set(listed) - set(missing)), sorted(set(missing) - set(listed))
     assert not arrived, f"there by now, take it out of not_yet.txt: {arrived}"
     assert not unlisted, f"missing and not in not_yet.txt: {unlisted}"
+
+
+def test_documented_names_at_the_top_can_be_imported():
+    """Libraries import them at their own top and may never touch them."""
+    documented = {name for name, known in NAMES.items() if known["documented"] and "." not in name}
+    assert documented <= set(gristmill.__all__)
 
 
 @pytest.mark.parametrize("name", THERE)
