@@ -1,3 +1,8 @@
 """The list of commands: importing this module adds each to the app. One line a command."""
 
 from __future__ import annotations
+
+import gristmill.cli.fetch_decisions
+import gristmill.cli.hub_download
+import gristmill.cli.hub_serve
+import gristmill.cli.stats  # noqa: F401

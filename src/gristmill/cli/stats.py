@@ -1,0 +1,27 @@
+"""`gristmill stats`: what a folder of decision records holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gristmill.cli.main import Settings, app
+
+
+@app.command("stats")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("data/decisions"),
+    show_default=True,
+    help="Folder that fetch-decisions wrote to.",
+)
+@click.pass_obj
+def stats_command(settings: Settings, data: Path) -> None:
+    """Count a folder of decision records; write STATS.md and report.html into it."""
+    from gristmill.corpus.report import COLUMNS, write_report
+
+    report = write_report(data)
+    settings.output.table("Decision records", COLUMNS, report.stats.table())
+    settings.output.say(f"Report: {report.page} (and {report.markdown.name} beside it)")
