@@ -89,6 +89,7 @@ class FaultyHub:
         self.scripts: list[tuple[str, deque[Fault]]] = []
         self.info: dict[str, object] = {"id": REPO, "sha": COMMIT, "private": False, "gated": False}
         self._lock = threading.Lock()
+        self._stopped = False
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -97,7 +98,8 @@ class FaultyHub:
             def do_GET(self) -> None:
                 hub._answer(self)
 
-            do_HEAD = do_GET
+            def do_HEAD(self) -> None:
+                hub._answer(self)
 
             def log_message(self, *args: object) -> None:
                 pass
@@ -120,6 +122,7 @@ class FaultyHub:
         self.stop()
 
     def stop(self) -> None:
+        self._stopped = True  # connections that are kept alive hang up as well
         if self._thread.is_alive():
             self._server.shutdown()
             self._thread.join()
@@ -142,6 +145,8 @@ class FaultyHub:
                 (faults.popleft() for text, faults in self.scripts if text in seen.path and faults), None
             )
         reply = truth if fault is None else fault(truth, seen)
+        if self._stopped:
+            reply = hang_up(truth, seen)
         if reply.drop_after != -1:
             handler.send_response(reply.status)
             for name, value in reply.headers.items():
