@@ -83,21 +83,22 @@ def run(app: App, host: str, port: int, ready: Callable[[str], None] | None) -> 
     listener = listen(host, port)
     endpoint = endpoint_of(listener)
     server = _Server(app, lambda: ready(endpoint) if ready is not None else None)
-    # uvicorn raises the signal again after its clean stop; a stop that was asked for is not an error.
-    with _signals_ignored_after():
+    with _signals_stop(server):
         server.run(sockets=[listener])
 
 
 @contextlib.contextmanager
-def _signals_ignored_after() -> Iterator[None]:
+def _signals_stop(server: uvicorn.Server) -> Iterator[None]:
+    # uvicorn catches the signals, stops cleanly, and raises them again for the handlers it found: these. A stop that was
+    # asked for is no error, and one that is asked for before uvicorn listens to signals is not lost.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def nothing(_number: int, _frame: FrameType | None) -> None:
-        return
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
 
-    before = {number: signal.signal(number, nothing) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

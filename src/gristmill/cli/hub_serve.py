@@ -1,0 +1,59 @@
+"""`gristmill hub serve`: a folder of repositories as a Hub."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from gristmill.cli.main import Settings, hub_group
+from gristmill.hub.server import serve
+
+
+@hub_group.command("serve")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 for a free one.",
+)
+@click.option(
+    "--redirect-large",
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="Answer requests for files of at least this size with a redirect, as the public Hub does.",
+)
+@click.option(
+    "--public-url",
+    metavar="URL",
+    help="How clients reach the server, if it stands behind a proxy that does not tell.",
+)
+@click.pass_obj
+def hub_serve(
+    settings: Settings, folder: Path, host: str, port: int, redirect_large: int | None, public_url: str | None
+) -> None:
+    """Serve the repositories in DIR until Ctrl-C.
+
+    DIR holds datasets/ORG/NAME/… (and models/ORG/NAME/…), each a plain folder of files. huggingface_hub, datasets,
+    fsspec, polars and duckdb work against it once HF_ENDPOINT is set as printed. Repositories can be read, not changed;
+    files that change on disk are seen as a new commit.
+
+    Example: gristmill hub serve ./mirror --port 8000
+    """
+
+    def announce(endpoint: str) -> None:
+        address = public_url.rstrip("/") if public_url else endpoint
+        settings.output.result(
+            {"endpoint": address, "folder": str(folder.resolve())}
+            if settings.output.as_json
+            else f"Serving {folder.resolve()} at {address} (Ctrl-C stops)\nexport HF_ENDPOINT={address}"
+        )
+        # A script that reads the address from a pipe must not wait until the server ends.
+        sys.stdout.flush()
+
+    serve(folder, host, port, redirect_large=redirect_large, public_url=public_url, ready=announce)
+    settings.output.say("The server has stopped.")
