@@ -15,6 +15,7 @@
     ├── ColumnNotFoundError (KeyError)            no such column; lists those that exist
     ├── RowIndexError (IndexError)                no such row
     ├── TransformError (RuntimeError)             a user's function failed or returned the wrong thing
+    │   ├── TransformOutputError (ValueError)     it returned something that can't become rows
     │   └── WorkerDiedError                       a worker process ended without an answer
     ├── FileError (OSError)                       reading or writing on this machine failed
     │   ├── FileMissingError (FileNotFoundError)
@@ -35,6 +36,8 @@
     │   └── OfflineError (ConnectionError)        offline mode is on and the thing is not in the cache
     └── DatasetsError                             the names of `datasets.exceptions`
         ├── DatasetNotFoundError (FileNotFoundError)
+        │   └── DatasetUnreachableError (ConnectionError)   it may exist; the Hub could not be asked
+        ├── DatasetScriptError (RuntimeError)     the dataset is a Python script; scripts are never run
         ├── DataFilesNotFoundError (FileNotFoundError)
         ├── ConfigNotFoundError (ValueError)
         ├── SplitNotFoundError (ValueError)
@@ -50,7 +53,7 @@ cause): see `gristmill.files.borders`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 __all__ = [
@@ -64,6 +67,8 @@ __all__ = [
     "DatasetGenerationCastError",
     "DatasetGenerationError",
     "DatasetNotFoundError",
+    "DatasetScriptError",
+    "DatasetUnreachableError",
     "DatasetsError",
     "DiskFullError",
     "EntryNotFoundError",
@@ -90,6 +95,7 @@ __all__ = [
     "SchemaConflictError",
     "SplitNotFoundError",
     "TransformError",
+    "TransformOutputError",
     "UnsafePathError",
     "WorkerDiedError",
     "place",
@@ -307,8 +313,36 @@ class TransformError(GristmillError, RuntimeError):
         return cls(f"{function} failed on {rows}: {problem}")
 
 
+class TransformOutputError(TransformError, ValueError):
+    """A function given to map or filter returned something that can't become rows."""
+
+
 class WorkerDiedError(TransformError):
     """A worker process ended without giving an answer, for example because memory ran out."""
+
+    @classmethod
+    def from_status(
+        cls, rank: int, task: str, status: int | None, signal_name: Callable[[int], str]
+    ) -> WorkerDiedError:
+        """Words the error with the worker, its task and how it ended.
+
+        Args:
+            rank: Number of the worker.
+            task: What it was doing.
+            status: Its exit status, negative for a signal; None if unknown.
+            signal_name: Gives a signal's name.
+        """
+        if status is not None and status < 0:
+            name = signal_name(-status)
+            how = f"was ended by {name}"
+            if name == "SIGKILL":
+                how += " (what the system does when memory runs out: try fewer processes or a smaller batch_size)"
+        else:
+            how = f"ended with exit status {status}"
+        return cls(
+            f"Worker {rank} died while working on {task}: it {how}. What other workers finished is kept; "
+            "run again to go on from there."
+        )
 
 
 class FileError(GristmillError, OSError):
@@ -444,6 +478,24 @@ class DatasetNotFoundError(DatasetsError, FileNotFoundError):
         lines = "".join(f"\n  - {what}: {why}" for what, why in attempts)
         return cls(
             f'No dataset was found under "{name}". Tried, in order:{lines}' + (f"\n{hint}" if hint else "")
+        )
+
+
+class DatasetUnreachableError(DatasetNotFoundError, ConnectionError):
+    """A dataset that may well exist: nothing here knows it, and the Hub could not be asked."""
+
+
+class DatasetScriptError(DatasetsError, RuntimeError):
+    """The dataset is given by a Python script; Gristmill never runs code that comes with data."""
+
+    @classmethod
+    def from_script(cls, script: object, where: object) -> DatasetScriptError:
+        """Words the error with the script and what can be done instead."""
+        return cls(
+            f"{where} is a dataset script ({script}), and scripts are never run: they are code from strangers. "
+            "Pass the data files themselves (data_files=... with the format's name as the first argument), look for a "
+            'copy of the dataset in Parquet (revision="refs/convert/parquet" on the Hub), or run the script yourself '
+            "and load what it writes."
         )
 
 

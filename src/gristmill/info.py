@@ -145,7 +145,9 @@ class DatasetInfo:
 
     @classmethod
     def from_directory(
-        cls, dataset_info_dir: str, storage_options: dict[str, Any] | None = None
+        cls,
+        dataset_info_dir: str,
+        storage_options: dict[str, Any] | None = None,  # noqa: ARG003  # documented
     ) -> DatasetInfo:
         """Reads ``dataset_info.json`` from a folder.
 

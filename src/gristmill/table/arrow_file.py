@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+from typing_extensions import Self
 
 from gristmill.errors import FileFormatError
 from gristmill.files.atomic import sync_folder, temporary_name
@@ -67,7 +68,7 @@ class ArrowFileWriter:
         self._file: Any = None
         self._stream: Any = None
 
-    def __enter__(self) -> ArrowFileWriter:
+    def __enter__(self) -> Self:
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # OSFile writes without the interpreter's lock; a Python file object would take it for each buffer.

@@ -1,0 +1,192 @@
+"""Tables that come in piece by piece and whose columns may turn out wider than the first pieces said.
+
+A column of nulls that later holds text, integers that later are joined by floats, structs with new keys: pieces are
+kept in the schema they came in, and brought to the widest one at the end, once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+from typing_extensions import Self
+
+from gristmill.errors import CastError
+from gristmill.features.cast import cast_array
+from gristmill.features.convert import from_arrow_type
+from gristmill.features.infer import unify_schemas
+from gristmill.files.atomic import temporary_name
+from gristmill.table.arrow_file import ArrowFileWriter, open_arrow
+
+_IN_MEMORY = 128 << 20
+"""Bytes kept in memory before a table without a name of its own goes to a file."""
+
+
+def widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Brings a table to a schema that is at least as wide: missing columns become null, narrower ones are cast.
+
+    Args:
+        table: The table.
+        schema: A schema that `unify_schemas` made of its schema and others.
+
+    Raises:
+        CastError: A value does not fit after all.
+
+    Example:
+        >>> widen(pa.table({"a": pa.nulls(1)}), pa.schema({"a": pa.int64(), "b": pa.string()})).schema.types
+        [DataType(int64), DataType(string)]
+    """
+    if table.schema.equals(schema, check_metadata=True):
+        return table
+    columns = []
+    for field in schema:
+        if field.name not in table.column_names:
+            columns.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
+            continue
+        column = table.column(field.name)
+        if column.type != field.type:
+            column = cast_array(column, from_arrow_type(field.type), column=field.name)
+            if column.type != field.type:
+                raise CastError.at(f"can't be brought to the type {field.type}", column=field.name)
+        columns.append(column)
+    if not columns:
+        return table
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+class GrowingTable:
+    """Collects tables whose schema may widen, and ends as one Arrow file (or one table in memory).
+
+    Args:
+        path: The file to end as; None keeps the rows in memory, and moves them to `overflow` when they are many.
+        overflow: File for a table without a path that has grown too large for memory; None means never.
+
+    Attributes:
+        schema: The schema so far; None before the first table.
+        num_rows: Rows so far.
+
+    Example:
+        >>> with GrowingTable() as growing:
+        ...     growing.write(pa.table({"a": pa.nulls(1)}))
+        ...     growing.write(pa.table({"a": ["x"]}))
+        >>> growing.table().to_pydict()
+        {'a': [None, 'x']}
+    """
+
+    def __init__(self, path: Path | None = None, overflow: Path | None = None) -> None:
+        self.path = path
+        self.schema: pa.Schema | None = None
+        self.num_rows = 0
+        self.metadata: dict[bytes, bytes] = {}
+        self._overflow = overflow
+        self._tables: list[pa.Table] = []
+        self._bytes = 0
+        self._segments: list[Path] = []
+        self._writer: ArrowFileWriter | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._writer is not None:
+                self._writer.__exit__(kind, error, trace)
+                self._writer = None
+            if error is None and self.path is not None:
+                self._finish()
+        finally:
+            for segment in self._segments:
+                with contextlib.suppress(OSError):
+                    segment.unlink(missing_ok=True)
+
+    def write(self, table: pa.Table) -> None:
+        """Adds rows.
+
+        Args:
+            table: Columns whose types have a common type with those of the tables before.
+
+        Raises:
+            SchemaConflictError: A column has a type that no type joins with the ones before.
+            FileError: Writing failed.
+        """
+        table = table.replace_schema_metadata(None)
+        if self.schema is None:
+            self.schema = table.schema
+        elif not table.schema.equals(self.schema):
+            wider = unify_schemas(self.schema, table.schema, row=self.num_rows)
+            if not wider.equals(self.schema):
+                self._close_segment()
+                self.schema = wider
+            table = widen(table, self.schema)
+        self.num_rows += table.num_rows
+        if self.path is not None:
+            self._write_segment(table)
+            return
+        self._tables.append(table)
+        self._bytes += table.nbytes
+        if self._overflow is not None and self._bytes > _IN_MEMORY:
+            self.path, waiting, self._tables = self._overflow, self._tables, []
+            for earlier in waiting:
+                self._write_segment(widen(earlier, self.schema))
+
+    def _write_segment(self, table: pa.Table) -> None:
+        assert self.path is not None
+        if self._writer is None:
+            segment = temporary_name(self.path)
+            self._segments.append(segment)
+            self._writer = ArrowFileWriter(segment, table.schema).__enter__()
+        self._writer.write_table(table)
+
+    def _close_segment(self) -> None:
+        if self._writer is not None:
+            self._writer.__exit__(None, None, None)
+            self._writer = None
+
+    def _finish(self) -> None:
+        assert self.path is not None
+        schema = (self.schema or pa.schema([])).with_metadata(self.metadata or None)
+        if len(self._segments) == 1 and not self.metadata:
+            self._segments.pop().replace(self.path)
+            return
+        with ArrowFileWriter(self.path, schema) as writer:
+            for segment in self._segments:
+                writer.write_table(widen(open_arrow(segment), schema))
+
+    def table(self) -> pa.Table:
+        """Gives the rows: opened from the file if there is one, else as they are in memory."""
+        if self.path is not None:
+            return open_arrow(self.path)
+        schema = self.schema or pa.schema([])
+        tables = [widen(table, schema) for table in self._tables]
+        return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def join_files(paths: list[Path], names: list[str] | None = None) -> Any:
+    """Brings Arrow files that were made apart to one schema, rewriting those that are narrower.
+
+    Args:
+        paths: At least one file, in order.
+        names: What to call each in an error.
+
+    Returns:
+        All rows as one table over the mapped files.
+
+    Raises:
+        SchemaConflictError: Two files have types for a column that no type joins.
+    """
+    tables = [open_arrow(path) for path in paths]
+    schema = tables[0].schema
+    for position, table in enumerate(tables[1:], start=1):
+        if not table.schema.equals(schema):
+            schema = unify_schemas(schema, table.schema, file=names[position] if names else None)
+    for position, table in enumerate(tables):
+        if not table.schema.equals(schema):
+            with ArrowFileWriter(paths[position], schema) as writer:
+                writer.write_table(widen(table, schema))
+            tables[position] = open_arrow(paths[position])
+    return pa.concat_tables(tables) if len(tables) > 1 else tables[0]

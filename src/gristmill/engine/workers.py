@@ -1,0 +1,189 @@
+"""Worker processes, seen from the process that starts them.
+
+Workers are fresh interpreters (``python -m gristmill.engine.worker``), not forks: no lock, thread or CUDA context is
+inherited half-way, the user's script needs no ``if __name__`` guard, and it works while a module is being imported.
+Each gets the function once, in a file, then one task number at a time over a socket pair. A worker that dies closes
+its end; nothing waits for an answer that can't come.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from gristmill.engine.tasks import INSIDE_WORKER, Task, TaskFunction
+from gristmill.errors import InvalidArgumentError, TransformError, WorkerDiedError
+from gristmill.fingerprint.code import is_library
+
+_PATIENCE = 5.0
+"""Seconds a worker gets to end by itself before it is killed."""
+
+
+@dataclass
+class _Worker:
+    rank: int
+    process: subprocess.Popen[bytes]
+    connection: Connection[Any, Any]
+    task: int | None = None
+
+
+def run_in_workers(
+    function: TaskFunction, tasks: Sequence[Task], num_proc: int, advance: Callable[[int], object]
+) -> None:
+    """Runs tasks in worker processes, see `gristmill.engine.run_tasks`.
+
+    Args:
+        function: As there.
+        tasks: As there; all of them are run.
+        num_proc: How many workers, at most one a task.
+        advance: Told of progress.
+
+    Raises:
+        TransformError: The function failed.
+        WorkerDiedError: A worker ended without an answer.
+        InvalidArgumentError: The function can't be sent to another process.
+    """
+    with tempfile.TemporaryDirectory(prefix="gristmill-work-") as folder:
+        payload = Path(folder) / "payload"
+        payload.write_bytes(_pack(function, tasks))
+        workers: list[_Worker] = []
+        try:
+            workers.extend(_start(payload, rank) for rank in range(min(num_proc, len(tasks))))
+            _conduct(workers, tasks, advance)
+        finally:
+            _stop(workers)
+
+
+def _pack(function: TaskFunction, tasks: Sequence[Task]) -> bytes:
+    # A function of a module that is still being imported would make each worker import it, and so start over.
+    unfinished = [
+        module
+        for name, module in list(sys.modules.items())
+        if name != "__main__"
+        and getattr(getattr(module, "__spec__", None), "_initializing", False)
+        and not is_library(getattr(module, "__file__", None))
+    ]
+    with contextlib.ExitStack() as stack:
+        for module in unfinished:
+            cloudpickle.register_pickle_by_value(module)
+            stack.callback(cloudpickle.unregister_pickle_by_value, module)
+        try:
+            work = cloudpickle.dumps((function, list(tasks)))
+        except Exception as error:
+            raise InvalidArgumentError(
+                f"The function or its arguments can't be sent to worker processes ({error}). Make what can't be sent "
+                "inside the function, or work without num_proc."
+            ) from error
+    # The path comes first: unpickling the function imports the user's modules.
+    return pickle.dumps((list(sys.path), work))
+
+
+def _start(payload: Path, rank: int) -> _Worker:
+    ours, theirs = socket.socketpair()
+    package_folder = str(Path(__file__).parent.parent.parent)
+    path = os.pathsep.join([package_folder, *filter(None, sys.path)])
+    environment = {**os.environ, INSIDE_WORKER: "1", "PYTHONPATH": path}
+    command = [
+        sys.executable, "-m", "gristmill.engine.worker", str(payload), str(rank), str(theirs.fileno()),
+    ]  # fmt: skip
+    try:
+        process = subprocess.Popen(
+            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+        )
+    finally:
+        theirs.close()
+    return _Worker(rank, process, Connection(ours.detach()))
+
+
+def _conduct(workers: list[_Worker], tasks: Sequence[Task], advance: Callable[[int], object]) -> None:
+    waiting = list(range(len(tasks)))[::-1]
+    for worker in workers:
+        _give(worker, waiting, tasks)
+    busy = {worker.connection: worker for worker in workers if worker.task is not None}
+    while busy:
+        ready = wait(list(busy), timeout=1.0)
+        # A process that outlives its worker may hold the socket open: then only the exit status tells.
+        gone = [worker.connection for worker in busy.values() if worker.process.poll() is not None]
+        for connection in {*ready, *gone}:
+            worker = busy[connection]  # type: ignore[index]  # wait() gives back what it was given
+            if not _listen(worker, tasks, advance):
+                continue
+            _give(worker, waiting, tasks)
+            if worker.task is None:
+                del busy[worker.connection]
+
+
+def _give(worker: _Worker, waiting: list[int], tasks: Sequence[Task]) -> None:
+    worker.task = waiting.pop() if waiting else None
+    try:
+        worker.connection.send(worker.task)
+    except OSError as error:
+        if worker.task is not None:
+            raise _death(worker, tasks) from error
+
+
+def _listen(worker: _Worker, tasks: Sequence[Task], advance: Callable[[int], object]) -> bool:
+    """Takes one message; says whether the worker is free for another task."""
+    try:
+        if not worker.connection.poll(0 if worker.process.poll() is not None else None):
+            raise EOFError
+        kind, content = worker.connection.recv()
+    except (EOFError, OSError) as error:
+        raise _death(worker, tasks) from error
+    if kind == "advance":
+        advance(content)
+        return False
+    if kind == "failed":
+        raise _failure(content)
+    return True
+
+
+def _failure(content: dict[str, Any]) -> Exception:
+    try:
+        cause = pickle.loads(content["cause"])  # noqa: S301  # from our own worker
+    except Exception:  # noqa: BLE001  # an exception class that does not survive pickling; its text does
+        cause = None
+    error = TransformError(f"{content['message']}\n\nIn the worker process:\n{content['traceback']}")
+    error.__cause__ = cause if isinstance(cause, BaseException) else None
+    return error
+
+
+def _death(worker: _Worker, tasks: Sequence[Task]) -> WorkerDiedError:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        worker.process.wait(_PATIENCE)
+    name = tasks[worker.task].name if worker.task is not None else "no task"
+    return WorkerDiedError.from_status(worker.rank, name, worker.process.returncode, _signal_name)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _stop(workers: list[_Worker]) -> None:
+    for worker in workers:
+        # Closing our end tells a worker that waits for a task to end; one in the middle of a task is ended.
+        worker.connection.close()
+        if worker.task is not None and worker.process.poll() is None:
+            worker.process.terminate()
+    for worker in workers:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.process.wait(_PATIENCE)
+        if worker.process.poll() is None:
+            worker.process.kill()
+            worker.process.wait()

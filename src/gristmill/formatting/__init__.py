@@ -1,0 +1,7 @@
+"""How rows and batches look to the user: Python values, numpy arrays, pandas frames, Arrow tables, or a transform."""
+
+from gristmill.formatting.lazy import LazyBatch, LazyRow
+from gristmill.formatting.reader import Reader
+from gristmill.formatting.spec import FormatSpec
+
+__all__ = ["FormatSpec", "LazyBatch", "LazyRow", "Reader"]

@@ -1,0 +1,157 @@
+"""Rows and batches as a function given to `map` sees them: a column is converted when the function asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+
+class ColumnFormatter(Protocol):
+    """What converts one column."""
+
+    def column(self, name: str, values: pa.ChunkedArray) -> Any:
+        """Converts one column to something that is indexed by row."""
+
+
+class Block:
+    """Some rows, whose columns are converted once, on demand.
+
+    Args:
+        table: The rows.
+        formatter: How to convert a column.
+    """
+
+    __slots__ = ("_columns", "_formatter", "names", "num_rows", "table")
+
+    def __init__(self, table: pa.Table, formatter: ColumnFormatter) -> None:
+        self.table = table
+        self.names = dict.fromkeys(table.column_names)
+        self.num_rows: int = table.num_rows
+        self._formatter = formatter
+        self._columns: dict[str, Any] = {}
+
+    def column(self, name: str) -> Any:
+        """Gives the values of one column."""
+        try:
+            return self._columns[name]
+        except KeyError:
+            values = self._formatter.column(name, self.table.column(name))
+            self._columns[name] = values
+            return values
+
+    def row(self, position: int) -> LazyRow:
+        """Gives one row."""
+        return LazyRow(self, position)
+
+
+class _Lazy(MutableMapping[str, Any]):
+    """A mapping over a block that keeps apart what was set in it."""
+
+    __slots__ = ("_block", "_gone", "_own")
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._own: dict[str, Any] = {}
+        self._gone: set[str] = set()
+
+    def _stored(self, key: str) -> Any:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._own:
+            return self._own[key]
+        if key not in self._block.names or key in self._gone:
+            raise KeyError(key)
+        value = self._stored(key)
+        if type(value) not in _UNCHANGEABLE:
+            # It may be changed in place; whoever returns this mapping means the changed value.
+            self._own[key] = value
+        return value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._own[key] = value
+        self._gone.discard(key)
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self._own.pop(key, None)
+        if key in self._block.names:
+            self._gone.add(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._own or (key in self._block.names and key not in self._gone)
+
+    def __iter__(self) -> Iterator[str]:
+        for name in self._block.names:
+            if name not in self._gone:
+                yield name
+        for name in self._own:
+            if name not in self._block.names:
+                yield name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**other, **self}
+
+    def copy(self) -> dict[str, Any]:
+        """Makes a plain dict of it."""
+        return dict(self)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What was set, and what may have been changed in place."""
+        return self._own
+
+    @property
+    def removed(self) -> set[str]:
+        """The columns that were deleted."""
+        return self._gone
+
+
+_UNCHANGEABLE = frozenset({str, int, float, bool, bytes, type(None)})
+
+
+class LazyRow(_Lazy):
+    """One row, as a mapping; a column is converted when it is first asked for.
+
+    Example:
+        >>> from gristmill.formatting.python_rows import PythonFormatter
+        >>> row = Block(pa.table({"a": [1, 2], "b": ["x", "y"]}), PythonFormatter({})).row(1)
+        >>> row["a"], dict(row)
+        (2, {'a': 2, 'b': 'y'})
+    """
+
+    __slots__ = ("_position",)
+
+    def __init__(self, block: Block, position: int) -> None:
+        super().__init__(block)
+        self._position = position
+
+    def _stored(self, key: str) -> Any:
+        return self._block.column(key)[self._position]
+
+
+class LazyBatch(_Lazy):
+    """Some rows, as a mapping from column to values; a column is converted when it is first asked for.
+
+    Example:
+        >>> from gristmill.formatting.python_rows import PythonFormatter
+        >>> LazyBatch(Block(pa.table({"a": [1, 2]}), PythonFormatter({})))["a"]
+        [1, 2]
+    """
+
+    __slots__ = ()
+
+    def _stored(self, key: str) -> Any:
+        return self._block.column(key)

@@ -1,0 +1,168 @@
+"""Reads a view in a format: single rows, rows in order, batches, columns."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill.formatting.as_numpy import NumpyFormatter
+from gristmill.formatting.as_tables import ArrowFormatter, PandasFormatter
+from gristmill.formatting.python_rows import PythonFormatter
+from gristmill.formatting.spec import FormatSpec
+from gristmill.table.selection import IndexVector
+from gristmill.table.view import View
+
+Formatter = PythonFormatter | NumpyFormatter | ArrowFormatter | PandasFormatter
+_FIRST_BLOCK = 16
+
+
+def formatter_for(spec: FormatSpec, features: Mapping[str, Any]) -> Formatter:
+    """Makes the formatter of a format; a custom one reads Python values and hands them to its transform.
+
+    Args:
+        spec: The format.
+        features: The feature of each column.
+    """
+    if spec.type == "numpy":
+        return NumpyFormatter(features, **spec.kwargs)
+    if spec.type == "arrow":
+        return ArrowFormatter()
+    if spec.type == "pandas":
+        return PandasFormatter(features)
+    return PythonFormatter(features)
+
+
+class Reader:
+    """Gives the rows of a view to the user.
+
+    Args:
+        view: The rows.
+        features: The feature of each column.
+        spec: The format they are wanted in.
+
+    Example:
+        >>> reader = Reader(View.from_table(pa.table({"a": [1, 2, 3]})), {}, FormatSpec())
+        >>> reader.row(1), list(reader.rows())[2], reader.batch(range(2))
+        ({'a': 2}, {'a': 3}, {'a': [1, 2]})
+    """
+
+    def __init__(self, view: View, features: Mapping[str, Any], spec: FormatSpec) -> None:
+        self._view = view
+        self._spec = spec
+        self._names = view.names if spec.columns is None else spec.columns
+        # Python values of the other columns, when they are wanted beside the formatted ones.
+        chosen = set(self._names)
+        self._others = tuple(name for name in view.names if spec.output_all_columns and name not in chosen)
+        self._formatter = formatter_for(spec, features)
+        self._python = PythonFormatter(features)
+        self._columns = None if self._names == view.names else self._names
+        self._single: _SingleRows | None = None
+        self._next_row = -1
+        self._ahead: list[Any] = []
+        self._ahead_start = 0
+
+    def batch(self, rows: range | IndexVector) -> Any:
+        """Reads rows as one batch, in the order asked for."""
+        formatted = self._format_batch(self._view.take(rows, self._columns))
+        if self._others and isinstance(formatted, dict):
+            formatted.update(self._python.batch(self._view.take(rows, self._others)))
+        return formatted
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Iterator[Any]:
+        """Reads rows one after another.
+
+        Blocks of rows are read and converted at once; the first ones are small, so that the first row comes soon.
+        """
+        end = self._view.num_rows if stop is None else stop
+        largest = self._view.block_rows()
+        size = min(_FIRST_BLOCK, largest)
+        while start < end:
+            until = min(end, start + size)
+            yield from self._format_rows(range(start, until))
+            start = until
+            size = min(largest, size * 4)
+
+    def row(self, index: int) -> Any:
+        """Reads one row (already checked).
+
+        A caller who walks through all rows by their numbers is served from blocks.
+        """
+        if 0 <= index - self._ahead_start < len(self._ahead):
+            return self._fresh(index)
+        walking = index == self._next_row
+        self._next_row = index + 1
+        if walking:
+            stop = min(self._view.num_rows, index + self._view.block_rows(256))
+            self._ahead, self._ahead_start = self._format_rows(range(index, stop)), index
+            return self._fresh(index)
+        if self._spec.is_plain:
+            if self._single is None:
+                self._single = _SingleRows(self._view)
+            row = self._single.row(index)
+            if self._python.decoded:
+                return {name: self._python.decode(name, value) for name, value in row.items()}
+            return row
+        return self._format_rows(range(index, index + 1))[0]
+
+    def _fresh(self, index: int) -> Any:
+        # Each row is handed out once: the caller may change it.
+        position = index - self._ahead_start
+        row, self._ahead[position] = self._ahead[position], None
+        self._next_row = index + 1
+        if row is None:
+            return self._format_rows(range(index, index + 1))[0]
+        return row
+
+    def column(self, name: str, rows: range | IndexVector) -> Any:
+        """Reads one column of some rows."""
+        table = self._view.take(rows, (name,))
+        if self._spec.type == "custom":
+            return self.batch(rows)[name]
+        formatter = self._python if name in self._others else self._formatter
+        return formatter.column(name, table.column(name))
+
+    def _format_batch(self, table: pa.Table) -> Any:
+        if self._spec.type == "custom":
+            return self._spec.transform(self._python.batch(table))
+        return self._formatter.batch(table)
+
+    def _format_rows(self, rows: range) -> list[Any]:
+        table = self._view.take(rows, self._columns)
+        if self._spec.type == "custom":
+            # A transform works on batches; a row is its answer to a batch of one.
+            batches = [self._spec.transform(self._python.batch(table.slice(i, 1))) for i in range(len(rows))]
+            formatted = [{name: values[0] for name, values in batch.items()} for batch in batches]
+        else:
+            formatted = self._formatter.rows(table)
+        if self._others and (not formatted or isinstance(formatted[0], dict)):
+            for row, rest in zip(
+                formatted, self._python.rows(self._view.take(rows, self._others)), strict=True
+            ):
+                row.update(rest)
+        return formatted
+
+
+class _SingleRows:
+    """Looks up single rows: per column the chunks and where each starts, found by bisection."""
+
+    def __init__(self, view: View) -> None:
+        self._columns: list[tuple[str, Any, list[int], Sequence[Any]]] = []
+        part_of = {name: part for part in view.parts for name in part.table.column_names}
+        for name in view.names:
+            part = part_of[name]
+            chunks = part.table.column(name).chunks
+            starts = [0, *accumulate(len(chunk) for chunk in chunks)][:-1]
+            self._columns.append((name, part.selection, starts, chunks))
+
+    def row(self, index: int) -> dict[str, Any]:
+        found = {}
+        for name, selection, starts, chunks in self._columns:
+            row = index if selection is None else int(selection[index])
+            # Empty chunks start where the next one does; the last with this start is the one that has the row.
+            chunk = bisect_right(starts, row) - 1
+            found[name] = chunks[chunk][row - starts[chunk]].as_py()
+        return found

@@ -1,0 +1,101 @@
+"""A format as data: which kind of objects, of which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gristmill.errors import ColumnNotFoundError, InvalidArgumentError, NotThereYetError
+
+# Every documented spelling of a format, and the one name we use for it.
+_ALIASES = {
+    None: None, "python": None, "custom": "custom", "arrow": "arrow", "pa": "arrow", "pyarrow": "arrow",
+    "numpy": "numpy", "np": "numpy", "pandas": "pandas", "pd": "pandas",
+}  # fmt: skip
+_TO_COME = {
+    "polars", "pl", "torch", "pt", "pytorch", "tensorflow", "tf", "jax",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FormatSpec:
+    """What `Dataset.set_format` was told.
+
+    Attributes:
+        type: None for Python values, or ``"numpy"``, ``"pandas"``, ``"arrow"``, ``"custom"``.
+        columns: The columns that are formatted; None for all, also those added later.
+        output_all_columns: Give the other columns too, as Python values.
+        kwargs: Options of the format, for example ``dtype`` for numpy, or ``transform``.
+    """
+
+    type: str | None = None
+    columns: tuple[str, ...] | None = None
+    output_all_columns: bool = False
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(
+        cls,
+        type: str | None,
+        columns: Sequence[str] | None,
+        output_all_columns: bool,
+        kwargs: Mapping[str, Any],
+        existing: Sequence[str],
+    ) -> FormatSpec:
+        """Checks the arguments of `Dataset.set_format`.
+
+        Args:
+            type: Any documented spelling.
+            columns: Names, or None.
+            output_all_columns: As documented.
+            kwargs: As documented.
+            existing: The columns that exist.
+
+        Raises:
+            InvalidArgumentError: The type is not known.
+            NotThereYetError: The type is documented and still to come.
+            ColumnNotFoundError: A column does not exist.
+
+        Example:
+            >>> FormatSpec.parse("np", None, False, {}, []).type
+            'numpy'
+        """
+        if type in _TO_COME:
+            raise NotThereYetError.from_name(f'Dataset.set_format("{type}")')
+        if type not in _ALIASES:
+            raise InvalidArgumentError.from_choice(
+                "type", str(type), [str(name) for name in _ALIASES if name]
+            )
+        if isinstance(columns, str):
+            columns = [columns]
+        for name in columns or ():
+            if name not in existing:
+                raise ColumnNotFoundError.from_name(name, existing)
+        options = {**dict(kwargs.get("format_kwargs") or {}), **kwargs}
+        options.pop("format_kwargs", None)
+        return cls(_ALIASES[type], None if columns is None else tuple(columns), output_all_columns, options)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows are plain dicts of Python values of all columns."""
+        return self.type is None and self.columns is None
+
+    @property
+    def transform(self) -> Callable[[dict[str, list[Any]]], Any]:
+        """The function of a custom format."""
+        function: Callable[[dict[str, list[Any]]], Any] = self.kwargs["transform"]
+        return function
+
+    def renamed(self, mapping: Mapping[str, str]) -> FormatSpec:
+        """Follows columns to their new names."""
+        if self.columns is None:
+            return self
+        return replace(self, columns=tuple(mapping.get(name, name) for name in self.columns))
+
+    def within(self, existing: Sequence[str], added: Sequence[str] = ()) -> FormatSpec:
+        """Forgets columns that are gone and takes in columns a transform added."""
+        if self.columns is None:
+            return self
+        kept = [name for name in self.columns if name in existing]
+        return replace(self, columns=tuple(dict.fromkeys([*kept, *added])))
