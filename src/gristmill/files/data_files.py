@@ -80,7 +80,7 @@ def parse_data_files(
     refuse = error or (lambda _: InvalidArgumentError.from_value("data_files", data_files, _FORMS))
     if isinstance(data_files, Mapping):
         pairs = list(data_files.items())
-    elif not isinstance(data_files, str) and any(isinstance(entry, Mapping) for entry in data_files):
+    elif isinstance(data_files, list | tuple) and any(isinstance(entry, Mapping) for entry in data_files):
         entries: list[Any] = list(data_files)
         if not all(isinstance(entry, Mapping) and {"split", "path"} <= set(entry) for entry in entries):
             raise refuse("each entry of data_files needs split and path")

@@ -38,7 +38,7 @@ def natural_key(path: str) -> tuple[object, ...]:
     key: list[object] = [pieces[0]]
     for number, text in zip(numbers, pieces[2::2], strict=True):
         key += [number, text]
-    return (*key, path)
+    return (tuple(key), path)
 
 
 def has_magic(pattern: str) -> bool:

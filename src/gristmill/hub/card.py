@@ -125,8 +125,9 @@ def parse_yaml(text: str, where: str, first_line: int = 1) -> dict[str, Any]:
     """
     if len(text) > LARGEST_HEAD:
         raise CardError.at(f"the YAML is longer than {LARGEST_HEAD:,} characters", file=where)
-    loader = _Loader(text)
+    loader = None
     try:
+        loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             return {}
@@ -149,7 +150,8 @@ def parse_yaml(text: str, where: str, first_line: int = 1) -> dict[str, Any]:
     except (ValueError, OverflowError, TypeError) as error:
         raise CardError.at(f"not valid YAML: {error}", file=where, line=first_line) from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     if not isinstance(value, dict):
         raise CardError.at("the YAML is not a mapping of names to values", file=where, line=first_line)
     return {str(key): item for key, item in value.items()}
