@@ -42,7 +42,10 @@ def test_an_lfs_file(wire):
     assert answer.headers["ETag"] == answer.headers["X-Linked-ETag"] == f'"{sha256}"'
     assert answer.headers["Content-Length"] == answer.headers["X-Linked-Size"] == str(len(BYTES))
     pointer = wire.get(f"/datasets/org/tiny/raw/main/{BIG}").body
-    assert pointer == f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {len(BYTES)}\n".encode()
+    assert (
+        pointer
+        == f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {len(BYTES)}\n".encode()
+    )
     assert wire.get("/datasets/org/tiny/raw/main/notes.txt").body == b"0123456789"
 
 
@@ -202,12 +205,19 @@ def test_github_mirror(wire):
     assert answer.headers["ETag"] == f'"{blob_id(answer.body)}"'
     assert wire.head(target).headers["Content-Length"] == "8"
     assert wire.get(target, Range="bytes=4-4").body == b"1"
-    for missing in ("/github/owner/repo/v1/no.csv", "/github/owner/repo/v1", "/github/owner", "/github/owner/repo/v1/data"):
+    for missing in (
+        "/github/owner/repo/v1/no.csv",
+        "/github/owner/repo/v1",
+        "/github/owner",
+        "/github/owner/repo/v1/data",
+    ):
         assert wire.get(missing).code == "EntryNotFound"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-@pytest.mark.parametrize(("option", "expected"), [("0-3", BYTES[:4]), ("-4", BYTES[-4:]), ("100-", BYTES[100:])])
+@pytest.mark.parametrize(
+    ("option", "expected"), [("0-3", BYTES[:4]), ("-4", BYTES[-4:]), ("100-", BYTES[100:])]
+)
 def test_curl_ranges(endpoint, option, expected):
     done = subprocess.run(
         ["curl", "-sS", "--fail", "--noproxy", "*", "-r", option, f"{endpoint}{BASE}/{BIG}"],

@@ -19,6 +19,8 @@ from gristmill.hub.server.errors import bad_request
 from gristmill.hub.server.served import Served
 
 _LONGEST_PATH = 8192
+# First parts of addresses that are no organisation's name.
+_RESERVED = {"api", "github"}
 # Refs that people also write with their slashes unencoded.
 _LONG_REFS = {"convert", "pr", "heads"}
 
@@ -42,6 +44,10 @@ class Route:
 
     def match(self, parts: Sequence[str]) -> dict[str, str] | None:
         """Compares decoded parts with the pattern; gives the values of its names, or None."""
+        if not self.pattern:
+            return None if any(parts) else {}
+        if self.pattern.startswith("{id}") and parts[0] in _RESERVED:
+            return None
         values: dict[str, str] = {}
         rest = list(parts)
         for wanted in self.pattern.split("/"):

@@ -1,0 +1,133 @@
+"""Nothing outside the repositories comes out, whatever the path says."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.hub.server.conftest import write
+
+BASE = b"/datasets/org/tiny/resolve/main/"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        BASE + b"../../../../../secret.txt",
+        BASE + b"..%2f..%2f..%2f..%2fsecret.txt",
+        BASE + b"%2e%2e/%2e%2e/%2e%2e/%2e%2e/secret.txt",
+        BASE + b"%252e%252e/secret.txt",
+        BASE + b"data/../notes.txt",
+        BASE + b"./notes.txt",
+        BASE + b"/notes.txt",
+        BASE + b"%2fetc%2fpasswd",
+        BASE + b"//etc/passwd",
+        BASE + b"..%5c..%5csecret.txt",
+        BASE + b"C:%5cwindows",
+        BASE + b"notes.txt%00.png",
+        BASE + b"%ff%fe",
+        BASE,
+        b"/datasets/../../secret.txt/resolve/main/x",
+        b"/datasets/%2e%2e/%2e%2e/resolve/main/secret.txt",
+        b"/datasets/org/..%2f..%2f..%2f..%2fsecret.txt/resolve/main/x",
+        b"/api/datasets/org/tiny/tree/main/..%2f..",
+        b"/api/datasets/../../tree/main",
+        b"/github/../../secret.txt",
+        b"/github/owner/repo/v1/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/secret.txt",
+        b"/github/owner/repo/v1//etc/passwd",
+        b"/revisions.json",
+        b"/github/../access.json",
+        b"*",
+        b"x",
+        b"/" + b"a" * 9000,
+    ],
+)
+def test_refused(wire, target):
+    for method in (b"GET", b"HEAD"):
+        status, body = wire.raw(target, method)
+        assert status in (400, 401, 404)
+        assert b"secret" not in body.replace(b"secret.txt", b"")
+        assert b"root:" not in body
+
+
+PIECES = [
+    "..",
+    ".",
+    "%2e%2e",
+    "%2E.",
+    "%2f",
+    "/",
+    "//",
+    "\\",
+    "%5c",
+    "%00",
+    "secret.txt",
+    "org",
+    "tiny",
+    "datasets",
+    "~",
+]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(["/", "/datasets/", "/github/", BASE.decode(), "/api/datasets/org/tiny/tree/main/"]),
+    st.lists(st.sampled_from(PIECES), max_size=14),
+)
+def test_no_mixture_of_dots_and_slashes_leads_out(wire, start, pieces):
+    status, body = wire.raw((start + "".join(pieces)).encode())
+    assert status < 500
+    assert body != b"secret"
+
+
+def test_links(wire, repo, folder):
+    write(folder, {"access.json": b'{"org/other": {"private": true, "tokens": {"hf_x": true}}}'})
+    (repo / "inside.txt").symlink_to("data/../notes.txt")
+    (repo / "linked").symlink_to("docs")
+    (repo / "out.txt").symlink_to("../../../../secret.txt")
+    (repo / "out").symlink_to(folder.parent)
+    (repo / "tokens.json").symlink_to("../../../access.json")
+    (repo / "loop").symlink_to(".")
+    (repo / "dangling").symlink_to("nowhere")
+    os.mkfifo(repo / "pipe")
+    (folder / "datasets/org/escape").symlink_to(folder.parent)
+    (folder / "github/owner/repo/v1/out.txt").symlink_to(folder.parent / "secret.txt")
+    names = {item["path"] for item in wire.get("/api/datasets/org/tiny/tree/main?recursive=true").json}
+    assert {"inside.txt", "linked", "linked/deep"} <= names
+    assert not names & {"out.txt", "out", "tokens.json", "loop", "dangling", "pipe"}
+    assert wire.get("/datasets/org/tiny/resolve/main/inside.txt").body == b"0123456789"
+    for path in ("out.txt", "out/secret.txt", "tokens.json", "dangling", "pipe"):
+        assert wire.get(f"/datasets/org/tiny/resolve/main/{path}").code == "EntryNotFound"
+    assert wire.get("/datasets/org/escape/resolve/main/secret.txt").code == "RepoNotFound"
+    assert wire.get("/github/owner/repo/v1/out.txt").status == 404
+
+
+def test_tool_folders_and_unfinished_files_are_not_listed(wire, repo):
+    before = wire.get("/api/datasets/org/tiny").json["sha"]
+    write(
+        repo,
+        {
+            ".git/config": b"x",
+            ".cache/huggingface/download/a.lock": b"",
+            "data/.train.parquet.1-00000000-00000000.incomplete": b"half",
+        },
+    )
+    assert wire.get("/api/datasets/org/tiny").json["sha"] == before
+    for path in (".git/config", ".cache/huggingface/download/a.lock"):
+        assert wire.get(f"/datasets/org/tiny/resolve/main/{path}").code == "EntryNotFound"
+
+
+def test_pages_escape_names(wire, repo):
+    write(repo, {"<script>alert(1)<script>.txt": b"<script>"})
+    page = wire.get("/datasets/org/tiny")
+    assert page.status == 200
+    assert b"<script>" not in page.body
+    assert b"&lt;script&gt;alert(1)&lt;" in page.body
+    front = wire.get("/")
+    assert b'<a href="/datasets/org/tiny">org/tiny</a>' in front.body
+    assert b'<a href="/org/model">org/model</a>' in front.body
+    assert b"<script>" not in wire.get("/", Host='"><script>').body
+    file = wire.get("/datasets/org/tiny/resolve/main/%3Cscript%3Ealert(1)%3Cscript%3E.txt")
+    assert file.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert file.headers["Content-Type"].startswith("text/plain")
