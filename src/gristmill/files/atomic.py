@@ -8,6 +8,7 @@ A writer that is killed leaves at most such a file; the old data under the real 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -18,8 +19,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from gristmill.errors import FileError
+from gristmill.files.borders import writing
 
-_TEMPORARY = re.compile(r"^\.(?P<name>.+)\.(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]{8}\.incomplete$")
+_TEMPORARY = re.compile(
+    r"\.(?P<name>.+)\.(?P<pid>\d{1,10})-(?P<host>[0-9a-f]{8})-[0-9a-f]{8}\.(?P<kind>incomplete|aside)",
+    re.DOTALL,
+)
+# File systems take names of 255 bytes; what a temporary name adds is 38 at most.
+_LONGEST_NAME = 200
 
 
 def _host() -> str:
@@ -37,7 +44,12 @@ def temporary_name(path: Path) -> Path:
         >>> temporary_name(Path("/tmp/a.json")).name.startswith(".a.json.")
         True
     """
-    return path.with_name(f".{path.name}.{os.getpid()}-{_host()}-{secrets.token_hex(4)}.incomplete")
+    short = os.fsencode(path.name)[:_LONGEST_NAME].decode("utf-8", "ignore")
+    return path.with_name(f".{short}.{_writer()}.incomplete")
+
+
+def _writer() -> str:
+    return f"{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
 
 
 def sync_folder(folder: Path) -> None:
@@ -84,10 +96,12 @@ def atomic_file(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[A
     try:
         with file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(final)
-        sync_folder(final.parent)
+            with writing(final):
+                file.flush()
+                os.fsync(file.fileno())
+        with writing(final):
+            temporary.replace(final)
+            sync_folder(final.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -98,7 +112,8 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Gives an empty folder to fill that takes its final name only when the block ends without an error.
 
     A folder that is already there under the final name is replaced: it is moved aside, the new one moved in, then the
-    old one deleted, so the time without either is two renames and old data is never mixed with new.
+    old one deleted, so the time without either is two renames and old data is never mixed with new. `sweep` brings
+    back what a writer killed between the two left aside.
 
     Args:
         path: Final name of the folder.
@@ -125,23 +140,57 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileError.from_os_error("make the folder", final, error) from error
     try:
         yield temporary
-        _sync_tree(temporary)
-        if final.exists():
-            aside = temporary_name(final)
-            final.replace(aside)
-            temporary.replace(final)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            temporary.replace(final)
-        sync_folder(final.parent)
+        with writing(final):
+            _sync_tree(temporary)
+            _move_in(temporary, final)
+            sync_folder(final.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
+def _move_in(temporary: Path, final: Path) -> None:
+    for rounds_left in reversed(range(100)):
+        aside = final.with_name(f".{final.name}.{_writer()}.aside")
+        if os.path.lexists(final):
+            with contextlib.suppress(FileNotFoundError):
+                final.replace(aside)
+        try:
+            temporary.replace(final)
+        except OSError as error:
+            _bring_back(aside, final)
+            # Another writer was faster: its folder is complete as well, and moves aside in the next round.
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and rounds_left:
+                continue
+            raise
+        if os.path.lexists(aside):
+            _remove(aside)
+        return
+
+
+def _bring_back(aside: Path, final: Path) -> None:
+    if not os.path.lexists(aside):
+        return
+    if os.path.lexists(final):
+        _remove(aside)
+    else:
+        # Fails only if a writer was faster, and then there is something newer to read.
+        with contextlib.suppress(OSError):
+            aside.replace(final)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def _sync_tree(folder: Path) -> None:
     for root, _, names in os.walk(folder):
         for name in names:
+            if Path(root, name).is_symlink():
+                continue
             handle = os.open(Path(root, name), os.O_RDONLY)
             try:
                 os.fsync(handle)
@@ -164,7 +213,7 @@ def write_json(path: str | os.PathLike[str], value: object) -> None:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
@@ -174,24 +223,25 @@ def _alive(pid: int) -> bool:
 def sweep(folder: Path) -> list[Path]:
     """Deletes temporary files and folders that processes of this machine left in `folder` when they were killed.
 
-    What a living process, or one on another machine, may still be writing is left alone.
+    What a living process, or one on another machine, may still be writing is left alone. A folder that was moved
+    aside to be replaced, and never was, gets its name back.
 
     Args:
         folder: The folder to look into (not below it).
 
     Returns:
-        The paths deleted.
+        The temporary paths that are gone.
     """
     removed: list[Path] = []
     if not folder.is_dir():
         return removed
     for entry in folder.iterdir():
-        match = _TEMPORARY.match(entry.name)
+        match = _TEMPORARY.fullmatch(entry.name)
         if match is None or match["host"] != _host() or _alive(int(match["pid"])):
             continue
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
+        if match["kind"] == "aside":
+            _bring_back(entry, folder / match["name"])
         else:
-            entry.unlink(missing_ok=True)
+            _remove(entry)
         removed.append(entry)
     return removed

@@ -29,7 +29,12 @@ except ImportError:  # Windows
     fcntl = None
 
 _STALE_AFTER = 3600.0
+_NO_FLOCK = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 _log = get_logger(__name__)
+
+
+class _NoFlockError(Exception):
+    """The file system knows no flock."""
 
 
 def _describe(path: Path) -> str:
@@ -54,6 +59,8 @@ def _try_flock(path: Path) -> int | None:
         os.close(handle)
         if error.errno in (errno.EAGAIN, errno.EACCES):
             return None
+        if error.errno in _NO_FLOCK:
+            raise _NoFlockError from error
         raise
     # The owner before us may have deleted the file between our open and our lock: then we hold a lock on nothing.
     try:
@@ -73,11 +80,28 @@ def _try_exclusive(path: Path) -> int | None:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     except FileExistsError:
         if _abandoned(path):
-            _log.warning("taking over the lock %s, left by %s", path, _describe(path))
-            path.unlink(missing_ok=True)
+            _clear_away(path)
         return None
     os.write(handle, _identity())
     return handle
+
+
+def _clear_away(path: Path) -> None:
+    """Deletes a dead owner's file; one process at a time, so that nobody deletes the file of the next owner."""
+    guard = path.with_name(f"{path.name}.takeover")
+    try:
+        os.close(os.open(guard, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except FileExistsError:
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - guard.stat().st_mtime > _STALE_AFTER:
+                guard.unlink()
+        return
+    try:
+        if _abandoned(path):
+            _log.warning("taking over the lock %s, left by %s", path, _describe(path))
+            path.unlink(missing_ok=True)
+    finally:
+        guard.unlink(missing_ok=True)
 
 
 def _abandoned(path: Path) -> bool:
@@ -112,19 +136,9 @@ def lock(path: str | os.PathLike[str], timeout: float | None = None, poll: float
         ...     pass
     """
     final = Path(path)
-    started = time.monotonic()
-    attempt = _try_exclusive if fcntl is None else _try_flock
-    told = False
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        while (handle := attempt(final)) is None:
-            waited = time.monotonic() - started
-            if timeout is not None and waited > timeout:
-                raise LockTimeoutError.from_owner(final, _describe(final), timeout)
-            if waited > 5 and not told:
-                told = True
-                _log.warning("waiting for %s, held by %s", final, _describe(final))
-            time.sleep(poll)
+        held, handle = _acquire(final, timeout, poll)
     except LockTimeoutError:
         raise
     except OSError as error:
@@ -133,5 +147,28 @@ def lock(path: str | os.PathLike[str], timeout: float | None = None, poll: float
         yield
     finally:
         # Unlink before the lock is dropped: whoever opens the path after this makes a new file.
-        final.unlink(missing_ok=True)
+        held.unlink(missing_ok=True)
         os.close(handle)
+
+
+def _acquire(path: Path, timeout: float | None, poll: float) -> tuple[Path, int]:
+    started = time.monotonic()
+    attempt = _try_exclusive if fcntl is None else _try_flock
+    told = False
+    while True:
+        try:
+            handle = attempt(path)
+        except _NoFlockError:
+            # Nobody can lock this file here, so everybody comes to the same other one.
+            path.unlink(missing_ok=True)
+            attempt, path = _try_exclusive, path.with_name(f"{path.name}.owner")
+            continue
+        if handle is not None:
+            return path, handle
+        waited = time.monotonic() - started
+        if timeout is not None and waited > timeout:
+            raise LockTimeoutError.from_owner(path, _describe(path), timeout)
+        if waited > 5 and not told:
+            told = True
+            _log.warning("waiting for %s, held by %s", path, _describe(path))
+        time.sleep(poll)

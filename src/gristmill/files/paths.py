@@ -51,6 +51,11 @@ def safe_join(folder: Path, path: str) -> Path:
         '/srv/hub/a/b'
     """
     joined = folder / check_relative(path, folder)
-    if not joined.resolve().is_relative_to(folder.resolve()):
+    try:
+        inside = joined.resolve().is_relative_to(folder.resolve())
+    except (RuntimeError, OSError) as error:
+        # Links in a circle (RuntimeError before Python 3.13), or a name that no file system takes.
+        raise UnsafePathError.from_path(path, folder) from error
+    if not inside:
         raise UnsafePathError.from_path(path, folder)
     return joined

@@ -18,6 +18,8 @@ from gristmill.logging import get_logger
 
 T = TypeVar("T")
 _log = get_logger(__name__)
+_SECONDS = re.compile(r"\s*[0-9]{1,9}\s*")
+_LIMIT = re.compile(r'\s*"[^"]*"\s*;\s*r=(?P<left>[0-9]{1,9})\s*;\s*t=(?P<seconds>[0-9]{1,9})\s*')
 
 
 class Transient(Exception):  # a signal between two layers, never shown to a user
@@ -98,18 +100,16 @@ def parse_retry_after(value: str | None, now: datetime | None = None) -> float |
     """
     if value is None:
         return None
-    if value.strip().isdigit():
+    if _SECONDS.fullmatch(value):
         return float(value)
     try:
         date = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, TypeError, IndexError, OverflowError):
+        # The parser of the standard library lets some of its own stumbles out.
         return None
     if date.tzinfo is None:
         date = date.replace(tzinfo=timezone.utc)
     return max(0.0, (date - (now or datetime.now(timezone.utc))).total_seconds())
-
-
-_LIMIT = re.compile(r'^\s*"[^"]*"\s*;\s*r=(?P<left>\d+)\s*;\s*t=(?P<seconds>\d+)\s*$')
 
 
 def parse_rate_limit(value: str | None) -> float | None:
@@ -126,5 +126,5 @@ def parse_rate_limit(value: str | None) -> float | None:
         >>> parse_rate_limit('"api";r=0;t=55'), parse_rate_limit('"api";r=3;t=55'), parse_rate_limit(None)
         (56.0, None, None)
     """
-    match = _LIMIT.match(value) if value is not None else None
+    match = _LIMIT.fullmatch(value) if value is not None else None
     return float(match["seconds"]) + 1 if match is not None and int(match["left"]) == 0 else None
