@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ class DemoReader:
         self.source, self.seed, self.hub = source, seed, hub
         self.repo = hub / "datasets" / source.repo
 
-    def rows(self, *columns: str) -> Iterator[dict[str, Any]]:
+    def rows(self, *columns: str, optional: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
         for config in self.source.configs or ("",):
             for split in self.source.splits:
                 folder = self.repo / config
@@ -30,7 +30,7 @@ class DemoReader:
                 ]
                 assert paths, f"{folder} has no {split}"
                 for path in sorted(paths):
-                    yield from self.file_rows(str(path.relative_to(self.repo)), *columns)
+                    yield from self.file_rows(str(path.relative_to(self.repo)), *columns, *optional)
 
     def file(self, path: str) -> Path:
         return self.repo / path

@@ -7,16 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.corpus.decisions.finalize import Limits, balanced_cap, finalize, split_of
+from gristmill.corpus.decisions.question import Outcome
 from gristmill.corpus.decisions.record import Option, Record, broken, noul_options, one_hot
 from gristmill.corpus.hashing import hash64
 from gristmill.errors import InvalidArgumentError
 
 
-def noul(text, answer=0, group="g", source="s"):
+def noul(text: str, answer: int = 0, group: str = "g", source: str = "s") -> Record:
     return Record("noul", text, noul_options(), "state", one_hot(2, answer), source, group)
 
 
-def choice(text, size, answer, group="g"):
+def choice(text: str, size: int, answer: int, group: str = "g") -> Record:
     options = tuple(Option(chr(65 + i)) for i in range(size))
     return Record("choice", text, options, "state", one_hot(size, answer), "s", group)
 
@@ -95,7 +96,7 @@ def test_the_first_of_exact_repeats_stays():
 
 def test_invalid_decisions_are_counted_by_kind_and_do_not_count_as_repeats():
     bad = dataclasses.replace(noul("It rains."), target=(0.3, 0.3))
-    outcomes = [bad, broken("unlabelled"), broken("unlabelled"), noul("It rains."), bad]
+    outcomes: list[Outcome] = [bad, broken("unlabelled"), broken("unlabelled"), noul("It rains."), bad]
     written, tally = finalize(outcomes, Limits())
     assert len(written) == 1
     assert tally.invalid_kinds == {"target_sum": 2, "unlabelled": 2}

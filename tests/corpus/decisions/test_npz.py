@@ -1,5 +1,7 @@
 import io
 import zipfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,20 +18,20 @@ def test_stored_and_deflated_arrays_come_back(tmp_path, save):
     np.testing.assert_array_equal(read_token_ids(path, "prompts", "a.npz"), ids)
 
 
-def npz(tmp_path, body, name="prompts.npy"):
+def npz(tmp_path: Path, body: bytes, name: str = "prompts.npy") -> Path:
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, body)
     return path
 
 
-def npy(array):
+def npy(array: Any) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=True)
     return buffer.getvalue()
 
 
-def header(shape, descr="<u2"):
+def header(shape: tuple[int, ...], descr: str = "<u2") -> bytes:
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, {"descr": descr, "fortran_order": False, "shape": shape})
     return buffer.getvalue()

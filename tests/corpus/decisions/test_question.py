@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gristmill.corpus.decisions.question import (
     TEACHER_TOLERANCE,
+    Outcome,
     native_records,
     normalise,
     parse_question,
@@ -126,7 +127,7 @@ def test_what_normalise_gives_is_a_target(weights, off):
     assert math.fsum(normalise("choice", scaled)) == pytest.approx(1.0, abs=1e-7)
 
 
-def outcomes(questions, *labels):
+def outcomes(questions: object, *labels: object) -> list[Outcome]:
     return list(native_records("s", "state", "g", questions, labels))
 
 

@@ -1,5 +1,6 @@
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ NOUL = Record("noul", "It rains.", noul_options(), "Wet.", (0.1, 0.9), "s", "g")
 SCORE = Record("score", "How much?", score_options(["low", "mid", "high"]), "", (0.2, 0.3, 0.5), "s", "g")
 
 
-def changed(record, **changes):
+def changed(record: Record, **changes: Any) -> Record:
     return dataclasses.replace(record, **changes)
 
 

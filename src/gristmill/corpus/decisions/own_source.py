@@ -184,31 +184,44 @@ def parse_source(text: str, where: str = "the source file") -> Source:
 def _template(name: str, keys: _Keys) -> Template:
     inner = keys.inside("template")
     inner.only(_TEMPLATE)
-    fields = {key: tuple(column.split(".")) for key, column in keys.inside("fields").all_texts().items()}
-    for key in fields:
+    columns = keys.inside("fields").all_texts()
+    for key in columns:
         if not key.isidentifier():
             raise keys.error(f"fields.{key}", key, "a plain name as placeholder")
+    question = _question(inner)
+    texts = {"state": inner.text("state"), "label": inner.text("label"), "group": inner.text("group", "")}
+    descriptions = [("options", option.description or "") for option in question.options]
+    for key, text in (*texts.items(), ("instructions", question.instructions), *descriptions):
+        inner.check_placeholders(key, text, columns)
+    labels = keys.inside("labels").value if keys.value.get("labels") is not None else {}
+    return Template(
+        name,
+        {key: tuple(column.split(".")) for key, column in columns.items()},
+        question,
+        texts["state"],
+        texts["label"],
+        texts["group"],
+        {as_text(key): value for key, value in labels.items()},
+    )
+
+
+def _question(inner: _Keys) -> Question:
     type = inner.text("type")
     if type not in TYPES:
         raise inner.error("type", type, f"one of {', '.join(TYPES)}")
     criteria = inner.value.get("options")
-    if type == "noul" and isinstance(criteria, Mapping):
-        # YAML reads the keys `true` and `false` as booleans.
+    if isinstance(criteria, Mapping):
+        for key in criteria:
+            # YAML reads a bare yes, no, on, off, true or false as a boolean: right for a noul, a trap for a choice.
+            if isinstance(key, bool) and type != "noul":
+                raise inner.error("options", key, "keys that are text; put yes, no, on and off in quotes")
         criteria = {as_text(key): value for key, value in criteria.items()}
     try:
-        question = parse_question(
+        return parse_question(
             {"type": type, "instructions": inner.text("instructions"), "criteria": criteria}
         )
     except RecordError as error:
-        raise InvalidArgumentError(f"{keys.where}: template.options can't be used: {error}") from error
-    state, label, group = inner.text("state"), inner.text("label"), inner.text("group", "")
-    for key, text in (("state", state), ("label", label), ("group", group)):
-        inner.check_placeholders(key, text, fields)
-    inner.check_placeholders("instructions", question.instructions, fields)
-    for option in question.options:
-        inner.check_placeholders("options", option.description or "", fields)
-    labels = {as_text(key): value for key, value in (keys.value.get("labels") or {}).items()}
-    return Template(name, fields, question, state, label, group, labels)
+        raise InvalidArgumentError(f"{inner.where}: {inner.path}options can't be used: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
+from typing import Any
 
 from gristmill.corpus.decisions.sources.base import Row, Source
 from gristmill.errors import (
+    ColumnNotFoundError,
     ConfigNotFoundError,
     EntryNotFoundError,
     FileFormatError,
@@ -67,13 +69,19 @@ class HubReader:
         """Seed of everything a source draws."""
         return self._seed
 
-    def rows(self, *columns: str) -> Iterator[Row]:
-        """Yields the rows of the source's configs and splits, in order, with only these columns."""
+    def rows(self, *columns: str, optional: Sequence[str] = ()) -> Iterator[Row]:
+        """Yields the rows of the source's configs and splits, in order, with only these columns.
+
+        Args:
+            *columns: Columns that every file must have.
+            optional: Columns that are None in the rows of files that lack them.
+        """
         chosen = [(config, path) for config, paths in self._files() for path in paths]
         # All at once first: downloads overlap, and a source that can't be had fails before any work is done on it.
         self._pinned.download_many([path for _, path in chosen])
         for config, path in chosen:
-            yield from self._file_rows(self._pinned.download(path), self._name(path), columns, config)
+            local = self._pinned.download(path)
+            yield from _read_rows(local, self._name(path), columns, optional, config.options)
 
     def file(self, path: str) -> Path:
         """Gives a file of the repository as a local file."""
@@ -81,7 +89,7 @@ class HubReader:
 
     def file_rows(self, path: str, *columns: str) -> Iterator[Row]:
         """Yields the rows of one file of the repository that belongs to no split."""
-        return self._file_rows(self._pinned.download(path), self._name(path), columns)
+        return _read_rows(self._pinned.download(path), self._name(path), columns)
 
     def github_rows(self, repo: str, revision: str, path: str, *columns: str) -> Iterator[Row]:
         """Yields the rows of one data file of a GitHub repository."""
@@ -93,7 +101,7 @@ class HubReader:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
         self.outside[name] = digest.hexdigest()
-        return self._file_rows(local, name, columns)
+        return _read_rows(local, name, columns)
 
     def tokenizer_file(self, repo: str) -> Path:
         """Gives a model's ``tokenizer.json``: the Hub's, or the copy shipped with Gristmill where there is one."""
@@ -121,16 +129,26 @@ class HubReader:
                 chosen.append((config, config.splits[split]))
         return chosen
 
-    def _file_rows(
-        self, local: Path, name: str, columns: Sequence[str], config: DataConfig | None = None
-    ) -> Iterator[Row]:
-        format = format_of_path(name)
-        if format is None:
-            raise FileFormatError.at("no reader is known for this kind of file", file=name)
-        options = format.options(**config.options) if config is not None and config.options else None
-        source = SourceFile(path=local, name=name)
-        for _, batch in format.read(source, options=options, columns=list(columns)):
-            yield from batch.to_pylist()
+
+def _read_rows(
+    local: Path,
+    name: str,
+    columns: Sequence[str],
+    optional: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+) -> Iterator[Row]:
+    format = format_of_path(name)
+    if format is None:
+        raise FileFormatError.at("no reader is known for this kind of file", file=name)
+    wanted = [*columns, *optional]
+    for _, batch in format.read(SourceFile(local, name), options=options or None, columns=wanted):
+        for column in columns:
+            if column not in batch.schema.names:
+                error = ColumnNotFoundError.from_name(column, batch.schema.names)
+                raise ColumnNotFoundError(f"{name}: {error}")
+        lacking = dict.fromkeys(set(optional) - set(batch.schema.names))
+        for row in batch.to_pylist():
+            yield {**row, **lacking}
 
 
 def _pick(configs: Sequence[DataConfig], name: str | None, where: str) -> DataConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,8 +134,11 @@ def fetch_decisions(
     limits = limits or Limits()
     sources = _at_revisions(choose_sources(only, own), revisions or {})
     folder = Path(out)
-    hub = client or HubClient()
-    with lock(folder / ".fetch-decisions.lock"):
+    with contextlib.ExitStack() as stack:
+        hub = client or HubClient()
+        if client is None:
+            stack.callback(hub.session.close)
+        stack.enter_context(lock(folder / ".fetch-decisions.lock"))
         sweep(folder)
         shown = track(sources, "decision records", unit="sources")
         results = [_run_source(hub, source, folder, limits, allow_unlicensed) for source in shown]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol
@@ -22,8 +22,13 @@ class SourceReader(Protocol):
     def seed(self) -> int:
         """Seed of everything a source draws."""
 
-    def rows(self, *columns: str) -> Iterator[Row]:
-        """Yields the rows of the source's configs and splits, in order, with only these columns."""
+    def rows(self, *columns: str, optional: Sequence[str] = ()) -> Iterator[Row]:
+        """Yields the rows of the source's configs and splits, in order, with only these columns.
+
+        Args:
+            *columns: Columns that every file must have.
+            optional: Columns that are None in the rows of files that lack them.
+        """
 
     def file(self, path: str) -> Path:
         """Gives a file of the repository as a local file."""

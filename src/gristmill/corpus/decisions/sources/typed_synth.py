@@ -12,7 +12,7 @@ NAME = "typed_synth"
 
 def load(reader: SourceReader) -> Iterator[Outcome]:
     """Yields a record a question; a state that is JSON text is kept as its author wrote it."""
-    for row in reader.rows("state_id", "state", "questions", "gold", "teacher"):
+    for row in reader.rows("state_id", "state", "questions", "gold", optional=("teacher",)):
         labels = (row.get("teacher"), row.get("gold"))
         yield from native_records(NAME, as_text(row["state"]), str(row["state_id"]), row["questions"], labels)
 
