@@ -219,10 +219,10 @@ class HttpSession:
             ) from error
 
     def _follow(self, url: str, headers: dict[str, str]) -> httpx.Response:
-        target, own = url, True
+        target, first, own = url, origin(url), True
         for _ in range(_MOST_REDIRECTS + 1):
             # Once off the origin, own-origin headers stay off, also if a redirect leads back.
-            own = own and self._is_own(target, url)
+            own = _origin_of_redirect(target, url) == first and own
             sent = headers if own else {k: v for k, v in headers.items() if k.lower() not in _OWN_ORIGIN_ONLY}
             if own and self._token and origin(target) == self._origin:
                 sent = {**sent, "Authorization": f"Bearer {self._token}"}
@@ -233,14 +233,6 @@ class HttpSession:
             response.close()
             target = urljoin(target, response.headers["location"])
         raise HubResponseError.at_url(f"More than {_MOST_REDIRECTS} redirects, probably in a circle", url)
-
-    @staticmethod
-    def _is_own(target: str, url: str) -> bool:
-        try:
-            return origin(target) == origin(url)
-        except InvalidArgumentError as error:
-            problem = f"Redirected to {shorten(target)}, which is no web address"
-            raise HubResponseError.at_url(problem, url) from error
 
     def get_bytes(
         self,
@@ -348,6 +340,15 @@ def _read_bounded(response: httpx.Response, url: str, limit: int) -> bytes:
         problem = f"The answer is larger than the {limit:,} bytes expected at most"
         raise HubResponseError.at_url(problem, url, response.status_code)
     return b"".join(pieces)
+
+
+def _origin_of_redirect(target: str, url: str) -> tuple[str, str, int]:
+    try:
+        return origin(target)
+    except InvalidArgumentError as error:
+        raise HubResponseError.at_url(
+            f"Redirected to {shorten(target)}, which is no web address", url
+        ) from error
 
 
 def _transient(error: HubError, cause: Exception, retry_after: float | None = None) -> Transient:
