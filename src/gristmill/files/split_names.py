@@ -24,6 +24,8 @@ _log = get_logger(__name__)
 
 KNOWN_SUFFIXES: Mapping[str, str] = {
     ".parquet": "parquet",
+    ".geoparquet": "parquet",
+    ".gpq": "parquet",
     ".jsonl": "json",
     ".ndjson": "json",
     ".json": "json",

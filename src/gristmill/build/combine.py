@@ -1,0 +1,111 @@
+"""The splits of one load: prepared one by one, brought to common columns, opened together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from gristmill.build.opening import OpenSplit, open_prepared
+from gristmill.build.prepare import prepare
+from gristmill.build.source import SplitSource
+from gristmill.errors import FileError, FileFormatError, SchemaConflictError
+from gristmill.features import Features
+from gristmill.features.infer import unify_schemas
+from gristmill.info import DatasetInfo
+from gristmill.logging import get_logger
+from gristmill.splits import SplitDict
+
+_log = get_logger(__name__)
+
+
+def prepare_and_open(
+    sources: Mapping[str, SplitSource],
+    cache: Path,
+    *,
+    force: bool = False,
+    keep_in_memory: bool | None = None,
+) -> dict[str, OpenSplit]:
+    """Prepares splits that are not prepared yet, and opens them with common columns where their types allow it.
+
+    Args:
+        sources: Split -> what it is made of.
+        cache: The datasets cache.
+        force: Prepare again what is there.
+        keep_in_memory: As for `open_prepared`.
+
+    Returns:
+        Split -> its open files.
+
+    Raises:
+        DatasetGenerationError: A split can't be prepared.
+        HubError: A file can't be fetched.
+    """
+    opened = {name: _one(source, cache, force, keep_in_memory) for name, source in sources.items()}
+    common = _common_features([split.features for split in opened.values()])
+    if common is not None:
+        for name, source in sources.items():
+            # A column that is empty in one split is text in another: the narrower split is prepared once more.
+            if opened[name].features != common and source.features is None:
+                wider = dataclasses.replace(source, card_features=common)
+                opened[name] = _one(wider, cache, force, keep_in_memory)
+    return opened
+
+
+def info_of(splits: Sequence[OpenSplit]) -> DatasetInfo:
+    """Joins what is known about splits of one dataset: their sizes add up, and each is listed.
+
+    Args:
+        splits: At least one.
+    """
+    info = splits[0].info.copy()
+    info.splits = SplitDict(dataset_name=info.dataset_name)
+    for split in splits:
+        info.splits.add(split.split)
+    info.dataset_size = sum(split.info.dataset_size or 0 for split in splits)
+    info.download_size = sum(split.info.download_size or 0 for split in splits)
+    info.size_in_bytes = info.dataset_size + info.download_size
+    return info
+
+
+def info_with(info: DatasetInfo, split: OpenSplit) -> DatasetInfo:
+    """Gives a copy of what is known about a dataset, with the columns of one of its splits."""
+    copy = info.copy()
+    copy.features = split.features
+    return copy
+
+
+def _one(source: SplitSource, cache: Path, force: bool, keep_in_memory: bool | None) -> OpenSplit:
+    folder = prepare(source, cache, force=force)
+    try:
+        return open_prepared(
+            folder, source=source.source, revision=source.revision, keep_in_memory=keep_in_memory
+        )
+    except (FileError, FileFormatError) as error:
+        if force:
+            raise
+        _log.warning("the prepared split in %s is damaged and is prepared again: %s", folder, error)
+        return _one(source, cache, True, keep_in_memory)
+
+
+def _common_features(features: Sequence[Features]) -> Features | None:
+    """Finds the columns that hold the rows of all splits; None if they agree already, or if nothing does."""
+    if all(item == features[0] and list(item) == list(features[0]) for item in features):
+        return None
+    schema = pa.schema([])
+    try:
+        for item in features:
+            schema = unify_schemas(schema, item.arrow_schema.remove_metadata())
+    except SchemaConflictError as error:
+        _log.info("the splits keep columns of their own: %s", error)
+        return None
+    common = Features.from_arrow_schema(schema)
+    for column in common:
+        # Meaning beyond the Arrow type (class names) is that of the first split that has it.
+        for item in features:
+            if column in item and item.arrow_schema.field(column).type == schema.field(column).type:
+                common[column] = item[column]
+                break
+    return common

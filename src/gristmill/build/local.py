@@ -1,0 +1,114 @@
+"""Data files on this machine: listing a folder, and patterns with absolute or relative paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from gristmill.build.source import DataFile
+from gristmill.errors import DataFilesNotFoundError, FileError, FileMissingError, suggest
+from gristmill.files.data_files import resolve_patterns
+from gristmill.files.patterns import PathIndex, has_magic, is_hidden
+
+
+def list_folder(folder: Path) -> list[str]:
+    """Lists the files anywhere in a folder, relative and with ``/``; names that begin with ``.`` or ``__`` are left out.
+
+    Args:
+        folder: The folder; links to folders inside it are not followed, so a link can't lead out or in circles.
+
+    Raises:
+        FileMissingError: There is no such folder.
+        FileError: It can't be listed.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise FileError.from_os_error("list", error.filename or folder, error) from error
+
+    if not folder.is_dir():
+        raise FileMissingError.from_path(folder)
+    paths = []
+    for root, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
+        relative = Path(root).relative_to(folder)
+        paths += [(relative / name).as_posix() for name in names if not is_hidden(name)]
+    return sorted(paths)
+
+
+def expand_local(pattern: str, base: Path | None = None) -> list[Path]:
+    """Lists the files that a path or pattern on this machine means, in natural order.
+
+    A path that exists as written is that path, whatever characters are in it; of a pattern, the leading folders that
+    exist as written are literal, and only what is met below them is searched.
+
+    Args:
+        pattern: An absolute path, or one relative to `base`; ``~`` is the home folder.
+        base: Where relative paths start; the working folder if left out.
+
+    Returns:
+        The files, at least one. A folder means the files anywhere inside it.
+
+    Raises:
+        DataFilesNotFoundError: Nothing matches; the message names near names.
+    """
+    path = (base or Path()) / Path(pattern).expanduser()
+    if path.is_file():
+        return [path]
+    folder, rest = _literal_folder(path)
+    if not folder.is_dir() or (rest and not has_magic("/".join(rest))):
+        what = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        missing = rest[0] if rest else folder.name
+        raise DataFilesNotFoundError(
+            f'There is no data file "{path}": {folder} has no "{missing}". {suggest(missing, what)}'
+        )
+    paths = _list_spelled_out(folder, rest)
+    found = resolve_patterns(PathIndex(paths), ["/".join(rest) or "**"], str(folder))
+    return [folder / name for name in found]
+
+
+def _literal_folder(path: Path) -> tuple[Path, list[str]]:
+    """Cuts a path after the longest run of folders that exist as written."""
+    folder, parts = Path(path.anchor), list(path.parts[1:] if path.anchor else path.parts)
+    while parts and (folder / parts[0]).is_dir():
+        folder /= parts.pop(0)
+    return folder, parts
+
+
+def _list_spelled_out(folder: Path, rest: Sequence[str]) -> list[str]:
+    # One folder deep is enough unless the pattern goes deeper: a search from / must not walk the disk.
+    if "**" in rest or not rest:
+        return list_folder(folder)
+    hidden = any(part.startswith((".", "__")) for part in rest)
+    paths: list[str] = []
+    for root, folders, names in os.walk(folder):
+        relative = Path(root).relative_to(folder)
+        depth = len(relative.parts) + 1
+        if depth >= len(rest):
+            folders[:] = []
+        if not hidden:
+            folders[:] = [name for name in folders if not is_hidden(name)]
+        if depth == len(rest):
+            paths += [(relative / name).as_posix() for name in names]
+    return paths
+
+
+def local_file(path: Path, name: str | None = None) -> DataFile:
+    """Describes a file on this machine.
+
+    Args:
+        path: The file.
+        name: What to call it; its path if left out.
+
+    Raises:
+        FileMissingError: There is no such file.
+        FileError: It can't be looked at.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise FileMissingError.from_path(path) from error
+    except OSError as error:
+        raise FileError.from_os_error("read", path, error) from error
+    where = path.resolve()
+    return DataFile(name or str(path), f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)

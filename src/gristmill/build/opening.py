@@ -1,0 +1,145 @@
+"""A prepared split, opened: its Arrow files are mapped, nothing is read; slices and joins of such splits."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from gristmill import config
+from gristmill.build.keys import shard_names, shard_stem
+from gristmill.build.prepare import ORIGINS_FILENAME
+from gristmill.build.split_spec import SplitPart
+from gristmill.dataset import Dataset
+from gristmill.errors import FileFormatError
+from gristmill.features import Features
+from gristmill.files.borders import reading
+from gristmill.info import DatasetInfo
+from gristmill.splits import SplitInfo
+from gristmill.table.arrow_file import open_many
+from gristmill.table.origins import Origins
+
+
+@dataclass(frozen=True)
+class OpenSplit:
+    """A prepared split whose files are open.
+
+    Attributes:
+        folder: Its folder in the cache.
+        files: Its Arrow files, in order.
+        table: Its rows.
+        info: What is known about it; `info.splits` has this split alone.
+        split: Its own entry there.
+        origins: Where each row came from, if known.
+        fingerprint: The hash that stands for its rows: its folder's name holds everything that decides them.
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    table: pa.Table
+    info: DatasetInfo
+    split: SplitInfo
+    origins: Origins | None
+    fingerprint: str
+
+    @property
+    def features(self) -> Features:
+        """Its columns."""
+        return self.info.features or Features()
+
+    def to_dataset(self, info: DatasetInfo) -> Dataset:
+        """Makes the dataset of all its rows."""
+        return Dataset._from_parts(
+            self.table,
+            info=info,
+            split=self.split.name,
+            fingerprint=self.fingerprint,
+            origins=self.origins,
+            cache_dir=self.folder,
+            cache_files=self.files,
+        )
+
+
+def open_prepared(
+    folder: Path, *, source: str, revision: str | None = None, keep_in_memory: bool | None = None
+) -> OpenSplit:
+    """Opens a prepared split.
+
+    Args:
+        folder: The folder `prepare` gave.
+        source: Repository id, folder or format that its rows are traced back to.
+        revision: The commit it was loaded at, if the source has commits. Equal files at two commits are prepared
+            once; which commit a row is from is known only here.
+        keep_in_memory: Read the rows into memory instead of mapping the files; None reads what is smaller than
+            `config.IN_MEMORY_MAX_SIZE`.
+
+    Raises:
+        FileError: A file is missing.
+        FileFormatError: A file is damaged.
+    """
+    info = DatasetInfo.from_directory(str(folder))
+    if not info.splits or len(info.splits) != 1:
+        raise FileFormatError.at("does not name the one split it holds", file=folder)
+    [split] = info.splits.values()
+    # Named, not searched for: results of `map` are kept in the same folder.
+    stem = shard_stem(info.dataset_name or "", split.name)
+    files = tuple(folder / name for name in shard_names(stem, len(split.shard_lengths or [1])))
+    in_memory = keep_in_memory
+    if in_memory is None:
+        in_memory = (info.dataset_size or 0) < config.IN_MEMORY_MAX_SIZE
+    table = open_many(list(files), in_memory=in_memory)
+    if table.num_rows != split.num_examples:
+        raise FileFormatError.at(f"has {table.num_rows} rows, not {split.num_examples}", file=folder)
+    origins = _read_origins(folder / ORIGINS_FILENAME, source, revision)
+    fingerprint = hashlib.sha256("/".join(folder.parts[-4:]).encode()).hexdigest()[:16]
+    return OpenSplit(folder, files, table, info, split, origins, fingerprint)
+
+
+def _read_origins(path: Path, source: str, revision: str | None) -> Origins | None:
+    with reading(path, "JSON"):
+        text = path.read_text(encoding="utf-8")
+    try:
+        value = json.loads(text)
+        if value is None:
+            return None
+        origins = Origins.from_json(value)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError.at(f"can't be read ({error})", file=path) from error
+    places = tuple((source, revision, file) for _, _, file in origins.places)
+    return dataclasses.replace(origins, places=places)
+
+
+def join_parts(parts: Sequence[SplitPart], opened: Mapping[str, OpenSplit], info: DatasetInfo) -> Dataset:
+    """Gives the rows that parts of splits mean, one after another.
+
+    Args:
+        parts: From `wanted_parts`.
+        opened: Split -> its open files.
+        info: What is known about the dataset.
+
+    Returns:
+        A dataset over the same files; nothing is copied.
+    """
+    if len(parts) == 1 and parts[0].whole:
+        return opened[parts[0].split].to_dataset(info)
+    tables, origins, names = [], [], []
+    for part in parts:
+        split = opened[part.split]
+        rows = part.rows(split.table.num_rows)
+        tables.append(split.table.slice(rows.start, len(rows)))
+        names.append(f"{split.fingerprint}[{rows.start}:{rows.stop}]")
+        if split.origins is not None:
+            origins.append(split.origins.slice(rows.start, len(rows)))
+    return Dataset._from_parts(
+        pa.concat_tables(tables),
+        info=info,
+        split="+".join(part.text for part in parts),
+        fingerprint=hashlib.sha256("+".join(names).encode()).hexdigest()[:16],
+        origins=Origins.concat(origins) if len(origins) == len(parts) else None,
+        cache_dir=opened[parts[0].split].folder,
+    )

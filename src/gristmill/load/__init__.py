@@ -1,0 +1,16 @@
+"""What does this name mean? `load_dataset` knocks at each door in order; the first that opens is the answer.
+
+1. the name of a format (``"parquet"``, ``"csv"``, ``"json"``, ``"text"``) with ``data_files``
+2. a dataset script: refused, scripts are never run
+3. a folder or data file on this machine
+4. ``buckets/...``: not there yet
+5. a repository on the Hub, ``namespace/name``: its commit is fixed first, then everything is read at that commit
+6. the Hub can't be asked: what was prepared before
+
+When none opens, the error lists what was tried and why each failed.
+"""
+
+from gristmill.load.loading import DownloadMode, VerificationMode, load_dataset
+from gristmill.load.preview import Preview, preview_dataset
+
+__all__ = ["DownloadMode", "Preview", "VerificationMode", "load_dataset", "preview_dataset"]

@@ -1,0 +1,171 @@
+"""`load_dataset`: arguments in, the dataset a name means out."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gristmill import config
+from gristmill.build.combine import info_of, info_with
+from gristmill.build.opening import OpenSplit, join_parts
+from gristmill.build.resolve import Request
+from gristmill.build.split_spec import SplitPart, wanted_parts
+from gristmill.dataset import Dataset
+from gristmill.dataset_dict import DatasetDict
+from gristmill.errors import InvalidArgumentError, NotThereYetError
+from gristmill.features import Features
+from gristmill.load.finding import Settings, find_dataset
+from gristmill.logging import get_logger
+from gristmill.splits import Split
+
+__all__ = ["DownloadMode", "VerificationMode", "load_dataset"]
+
+_log = get_logger(__name__)
+
+DataFilesArgument = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+
+
+class DownloadMode(enum.Enum):
+    """What to do with what is in the caches already."""
+
+    REUSE_DATASET_IF_EXISTS = "reuse_dataset_if_exists"
+    REUSE_CACHE_IF_EXISTS = "reuse_cache_if_exists"
+    FORCE_REDOWNLOAD = "force_redownload"
+
+
+class VerificationMode(enum.Enum):
+    """How much to check. Downloads are always checked by size and hash, whatever is chosen here."""
+
+    ALL_CHECKS = "all_checks"
+    BASIC_CHECKS = "basic_checks"
+    NO_CHECKS = "no_checks"
+
+
+def load_dataset(
+    path: str,
+    name: str | None = None,
+    data_dir: str | None = None,
+    data_files: DataFilesArgument | None = None,
+    split: str | Split | list[str] | list[Split] | None = None,
+    cache_dir: str | None = None,
+    features: Features | None = None,
+    download_config: Any = None,
+    download_mode: DownloadMode | str | None = None,
+    verification_mode: VerificationMode | str | None = None,
+    keep_in_memory: bool | None = None,
+    save_infos: bool = False,  # noqa: ARG001  # documented; infos are always saved
+    revision: str | None = None,
+    token: bool | str | None = None,
+    streaming: bool = False,
+    num_proc: int | None = None,
+    storage_options: dict[str, Any] | None = None,  # noqa: ARG001  # documented; no remote file system needs them yet
+    **config_kwargs: Any,
+) -> Dataset | DatasetDict | list[Dataset]:
+    r"""Loads a dataset: from the Hub, from a folder or file, or from files of a named format.
+
+    Only the files of the splits asked for are fetched and read. What was prepared once is opened from the cache in
+    milliseconds as long as nothing that decides its rows has changed. `Dataset.origins` tells for each row which file
+    of which commit it is from.
+
+    Args:
+        path: A Hub name (``"nyu-mll/glue"``), a folder or data file, or a format (``"csv"``, with `data_files`).
+        name: The config, where the dataset has several.
+        data_dir: A folder inside the dataset; with a format, the folder to look for files in.
+        data_files: Paths, patterns or URLs: one, a list, or a mapping of split to either.
+        split: ``"train"``, a slice such as ``"train[:10%]"``, parts joined by ``+``, or a list of these; all splits if
+            left out.
+        cache_dir: Where prepared data goes; `config.HF_DATASETS_CACHE` if left out.
+        features: What the columns shall be; each value is checked.
+        download_config: Only its ``token`` is used.
+        download_mode: ``"force_redownload"`` prepares again what is there.
+        verification_mode: Accepted; downloads are always verified.
+        keep_in_memory: Read the rows into memory instead of mapping the prepared files.
+        save_infos: Accepted; what is known is always saved beside the rows.
+        revision: Branch, tag or commit on the Hub; ``"main"`` if left out.
+        token: A Hub token; False for none; that of the environment or of the login if left out.
+        streaming: Not there yet.
+        num_proc: Accepted; files are fetched in parallel in any case.
+        storage_options: Accepted for compatibility.
+        **config_kwargs: Options of the format's reader (``sep=``, ``field=`` ...), `columns` and `filters`.
+
+    Returns:
+        A dataset if `split` is text, a list of datasets if it is a list, otherwise a `DatasetDict` of all splits.
+
+    Raises:
+        DatasetNotFoundError: The name means nothing; the message lists what was tried, in order.
+        DataFilesNotFoundError: The place holds no data files, or a pattern matches none.
+        ConfigNotFoundError: There is no such config, or several and none was named.
+        SplitNotFoundError: There is no such split.
+        DatasetGenerationError: A file can't be read or does not fit; the cause says which, and where.
+        HubError: The Hub refuses (401: log in or set HF_TOKEN; 403: ask for access at the page named).
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = (Path(folder) / "train.csv").write_text("a,b\n1,x\n2,y\n")
+        ...     load_dataset(folder, split="train", cache_dir=folder + "/cache")["a"][:]
+        [1, 2]
+    """
+    if streaming:
+        raise NotThereYetError.from_name("load_dataset(streaming=True)")
+    request = _make_request(name, data_dir, data_files, features, token, download_config, config_kwargs)
+    forced = _choice("download_mode", download_mode, DownloadMode) is DownloadMode.FORCE_REDOWNLOAD
+    _choice("verification_mode", verification_mode, VerificationMode)
+    if num_proc is not None and num_proc < 1:
+        raise InvalidArgumentError.from_value("num_proc", num_proc, "a number of processes, 1 or more")
+    cache = Path(cache_dir or config.HF_DATASETS_CACHE).expanduser()
+    settings = Settings(cache, forced, keep_in_memory)
+    found = find_dataset(str(path), "main" if revision is None else str(revision), request, settings)
+    wanted = None if split is None else wanted_parts(split, found.known, found.where)
+    names = found.known if wanted is None else [part.split for parts in wanted for part in parts]
+    return _shape(found.open(list(dict.fromkeys(names))), wanted, split)
+
+
+def _shape(
+    opened: dict[str, OpenSplit], wanted: list[list[SplitPart]] | None, split: object
+) -> Dataset | DatasetDict | list[Dataset]:
+    """Gives what was opened the shape that was asked for."""
+    info = info_of(list(opened.values()))
+    if wanted is None:
+        return DatasetDict({name: part.to_dataset(info_with(info, part)) for name, part in opened.items()})
+    datasets = [join_parts(parts, opened, info_with(info, opened[parts[0].split])) for parts in wanted]
+    return datasets if isinstance(split, list | tuple) else datasets[0]
+
+
+def _make_request(
+    name: str | None,
+    data_dir: str | None,
+    data_files: DataFilesArgument | None,
+    features: Features | None,
+    token: bool | str | None,
+    download_config: Any,
+    kwargs: dict[str, Any],
+) -> Request:
+    options = dict(kwargs)
+    if options.pop("trust_remote_code", None) is not None:
+        _log.info("trust_remote_code is ignored: code that comes with data is never run")
+    old_token = options.pop("use_auth_token", None)
+    for candidate in (old_token, getattr(download_config, "token", None)):
+        token = candidate if token is None else token
+    columns = options.pop("columns", None)
+    return Request(
+        name=None if name is None else str(name),
+        data_dir=None if data_dir is None else str(data_dir),
+        data_files=data_files,
+        options={key: value for key, value in options.items() if key != "filters"},
+        columns=None if columns is None else tuple(columns),
+        filters=options.get("filters"),
+        features=None if features is None else Features(features),
+        # True has always meant "the token of the login", which is what None means.
+        token=None if token is True else token,
+    )
+
+
+def _choice(argument: str, value: enum.Enum | str | None, kind: type[enum.Enum]) -> enum.Enum | None:
+    try:
+        return None if value is None else kind(value)
+    except ValueError as error:
+        choices = [str(member.value) for member in kind]
+        raise InvalidArgumentError.from_choice(argument, str(value), choices) from error
