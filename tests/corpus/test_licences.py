@@ -5,7 +5,7 @@ from gristmill.hub.card import parse_card
 
 
 def licence(head: str) -> Licence:
-    return licence_of(parse_card(f"---\n{head}\n---\n"))
+    return licence_of(parse_card(f"---\n{head}\n---\n").metadata)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from gristmill.hub.card import DatasetCard
+from typing import Any
 
 # Licence identifiers of the Hub that ask for changed copies to be passed on under the same terms.
 _SHARE_ALIKE = (
@@ -21,7 +20,7 @@ _SHARE_ALIKE = (
     "cdla-sharing",
 )
 # What cards say when they declare nothing.
-_UNDECLARED = {"", "unknown", "none", "n/a"}
+_UNDECLARED = {"", "unknown", "none", "n/a", "other"}
 
 
 @dataclass(frozen=True)
@@ -52,31 +51,31 @@ class Licence:
         return ", ".join(self.names) + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def licence_of(card: DatasetCard) -> Licence:
-    r"""Reads the licence off a dataset card.
+def licence_of(metadata: Mapping[str, Any]) -> Licence:
+    """Reads the licence off the YAML head of a dataset card.
 
     Args:
-        card: The card.
+        metadata: The head as plain values: ``license`` (one or a list), ``license_name``, ``license_link``.
 
     Returns:
         The licence; ``other`` with a ``license_name`` or ``license_link`` counts as declared, ``other`` alone and
         ``unknown`` do not.
 
     Example:
-        >>> from gristmill.hub.card import parse_card
-        >>> licence_of(parse_card("---\nlicense: other\nlicense_name: per-task\n---\n")).text
+        >>> licence_of({"license": "other", "license_name": "per-task"}).text
         'other: per-task (see the card)'
     """
-    given = str(card.metadata.get("license_name") or "").strip()
-    link = str(card.metadata.get("license_link") or "").strip()
+    given = str(metadata.get("license_name") or "").strip()
+    link = str(metadata.get("license_link") or "").strip()
+    value = metadata.get("license", metadata.get("licenses"))
     names = []
     see_card = False
-    for name in card.licenses:
-        lower = name.lower()
-        if lower == "other" and (given or link):
+    for item in value if isinstance(value, list) else [value]:
+        name = "" if item is None else str(item).strip()
+        if name.lower() == "other" and (given or link):
             names.append(f"other: {given}" if given else "other")
             see_card = True
-        elif lower not in _UNDECLARED | {"other"}:
+        elif name.lower() not in _UNDECLARED:
             names.append(name)
     share_alike = any(name.lower().startswith(_SHARE_ALIKE) for name in names)
     return Licence(tuple(names), bool(names), share_alike, see_card, link)

@@ -161,13 +161,12 @@ def _run_source(
     result = SourceResult(source.name, source.repo, "failed")
     try:
         pinned = hub.pin(source.repo, source.revision)
-        result = dataclasses.replace(result, commit=pinned.commit)
-        card = read_card(pinned)
-        licence = licence_of(card)
-        result = dataclasses.replace(result, licence=licence)
+        result = dataclasses.replace(result, commit=pinned.commit, licence=licence_of(pinned.card_data))
         if pinned.gated:
             return _skip(result, folder, "gated: its owner wants to be asked for access first")
-        if not licence.declared and not allow_unlicensed:
+        card = read_card(pinned)
+        result = dataclasses.replace(result, licence=licence_of(card.metadata))
+        if not result.licence.declared and not allow_unlicensed:
             return _skip(result, folder, "declares no licence (--allow-unlicensed reads it all the same)")
         reader = HubReader(hub, source, pinned, card, limits.seed)
         records, tally = finalize(source.load(reader), limits, test_only=source.test_only)
