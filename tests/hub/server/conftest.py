@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+from email.message import Message
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -50,10 +51,10 @@ class Wire:
             connection.close()
 
     def get(self, target: str, **headers: str) -> "Answer":
-        return self.ask("GET", target, **headers)
+        return self.ask("GET", target, None, **headers)
 
     def head(self, target: str, **headers: str) -> "Answer":
-        return self.ask("HEAD", target, **headers)
+        return self.ask("HEAD", target, None, **headers)
 
     def raw(self, target: bytes, method: bytes = b"GET") -> tuple[int, bytes]:
         with socket.create_connection(self.address, timeout=20) as connection:
@@ -67,7 +68,7 @@ class Wire:
 
 
 class Answer:
-    def __init__(self, status, headers, body):
+    def __init__(self, status: int, headers: Message, body: bytes) -> None:
         self.status = status
         self.headers = headers
         self.body = body

@@ -193,8 +193,8 @@ def test_a_changed_file_is_a_new_commit_and_never_old_headers_on_new_bytes(wire,
         (repo / "notes.txt").write_bytes(content)
         answer = wire.get(f"{BASE}/notes.txt")
         assert answer.headers["ETag"] == f'"{blob_id(answer.body)}"'
-    assert answer.body == content
-    assert answer.headers["X-Repo-Commit"] != before
+        assert answer.body == content
+        assert answer.headers["X-Repo-Commit"] != before
     assert wire.get(f"/datasets/org/tiny/resolve/{before}/notes.txt").code == "RevisionNotFound"
 
 

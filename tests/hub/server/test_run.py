@@ -24,11 +24,11 @@ from tests.hub.server.conftest import Wire, write
 def test_it_stops_quickly_also_with_open_connections(folder, repo):
     write(repo, {"big.bin": bytes(30_000_000)})
     with serve_in_thread(folder) as endpoint:
-        address = urlsplit(endpoint)
-        idle = http.client.HTTPConnection(address.hostname, address.port, timeout=10)
+        address = Wire(endpoint).address
+        idle = http.client.HTTPConnection(*address, timeout=10)
         idle.request("GET", "/api/datasets")
         idle.getresponse().read()
-        stalled = http.client.HTTPConnection(address.hostname, address.port, timeout=10)
+        stalled = http.client.HTTPConnection(*address, timeout=10)
         stalled.request("GET", "/datasets/org/tiny/resolve/main/big.bin")
         stalled.getresponse().read(10)
         start = time.monotonic()
@@ -37,7 +37,7 @@ def test_it_stops_quickly_also_with_open_connections(folder, repo):
     stalled.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "gristmill-hub-server"]
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection((address.hostname, address.port), timeout=2).close()
+        socket.create_connection(address, timeout=2).close()
 
 
 def test_two_servers_side_by_side(folder, tmp_path):
@@ -66,9 +66,9 @@ def test_a_reader_that_leaves_frees_the_file(folder, repo):
         return sum(os.path.realpath(each).endswith("big.bin") for each in Path("/proc/self/fd").iterdir())
 
     with serve_in_thread(folder) as endpoint:
-        address = urlsplit(endpoint)
+        address = Wire(endpoint).address
         for _ in range(5):
-            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=10)
+            connection = http.client.HTTPConnection(*address, timeout=10)
             connection.request("GET", "/datasets/org/tiny/resolve/main/big.bin")
             connection.getresponse().read(10)
             connection.close()

@@ -119,8 +119,11 @@ class Hasher:
 
 
 def settled(stamp: Stamp, seen_ns: int) -> bool:
-    """Says whether a change after the moment `seen_ns` would have shown in the stamp."""
-    return max(stamp.mtime_ns, stamp.ctime_ns) + _TICK_NS < seen_ns
+    """Says whether a change after the moment `seen_ns` would have shown in the stamp.
+
+    The time of the last change of the inode counts: unlike the other one, programs can't set it to a time to come.
+    """
+    return stamp.ctime_ns + _TICK_NS < seen_ns
 
 
 def _read(found: Found, lfs: bool) -> str:

@@ -12,7 +12,6 @@ from gristmill.hub.server.hashing import pointer_text
 from gristmill.hub.server.snapshots import Entry, Folder, Snapshot
 
 COMMIT_TITLE = "Content of the folder"
-_LATEST = 253402300799.0  # the last second of the year 9999
 
 
 def time_text(seconds: float) -> str:
@@ -25,7 +24,7 @@ def time_text(seconds: float) -> str:
         >>> time_text(1.5)
         '1970-01-01T00:00:01.500Z'
     """
-    moment = datetime.fromtimestamp(min(max(seconds, 0.0), _LATEST), timezone.utc)
+    moment = datetime.fromtimestamp(seconds, timezone.utc)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 

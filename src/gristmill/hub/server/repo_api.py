@@ -34,7 +34,7 @@ def asked_keys(request: Request) -> list[str]:
 
 def head_of(served: Served, repo: Repo) -> dict[str, Any]:
     """Describes a repository without hashing its files."""
-    newest = max((item.stamp.mtime_ns for item in repo.files().values()), default=0) / 1e9
+    newest = max((item.stamp.modified for item in repo.files().values()), default=0.0)
     return listing.repo_head(
         repo.type,
         repo.id,

@@ -6,6 +6,7 @@ new commit and the old one is gone.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -71,7 +72,7 @@ class Repo:
         self._found: dict[str, Found] = {}
         self._trusted_until = 0.0
         self._hashed: dict[str, Found] = {}
-        self._hashed_ns = 0
+        self._settled = False
         self._head: Snapshot | None = None
         self._first_commit = ""
         self._converted: tuple[str, Snapshot | None] = ("", None)
@@ -118,7 +119,7 @@ class Repo:
         with self._lock:
             for _ in range(5):
                 found = self.files()
-                if self._head is not None and found == self._hashed and self._is_settled():
+                if self._head is not None and found == self._hashed and self._settled:
                     return self._head
                 now = time.time_ns()
                 try:
@@ -126,7 +127,8 @@ class Repo:
                 except ChangedWhileRead:
                     self.distrust()
                 else:
-                    self._hashed, self._hashed_ns = found, now
+                    self._hashed = found
+                    self._settled = all(settled(item.stamp, now) for item in found.values())
                     return self._head
         raise Refusal(
             503, f"The files of {self.id} are being changed; try again.", headers={"Retry-After": "2"}
@@ -166,9 +168,6 @@ class Repo:
             if converted is not None and (not is_commit or converted.commit.startswith(revision)):
                 return converted
         raise revision_not_found(revision)
-
-    def _is_settled(self) -> bool:
-        return all(settled(item.stamp, self._hashed_ns) for item in self._hashed.values())
 
     def _hash(self, found: dict[str, Found]) -> Snapshot:
         rules = LfsRules(self._attributes(found.get(".gitattributes")))
@@ -237,6 +236,14 @@ class Hub:
                 repo = self.find(type, f"{organisation}/{name}")
                 if repo is not None:
                     yield repo
+
+    def hash_all(self) -> None:
+        """Hashes the files of all repositories; what can't be read now is told to those who ask for it."""
+        for type in TYPES:
+            with contextlib.suppress(Refusal):
+                for repo in self.repos(type):
+                    with contextlib.suppress(FileNotFoundError, Refusal):
+                        repo.head()
 
     def pin(self, type: str, id: str) -> str | None:
         """Gives the commit id that ``revisions.json`` wants for a repository as it is at the start."""

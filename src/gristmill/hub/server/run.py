@@ -90,7 +90,14 @@ def run(app: App, host: str, port: int, ready: Callable[[str], None] | None) -> 
     """Serves until Ctrl-C or SIGTERM; see `gristmill.hub.server.serve`."""
     listener = listen(host, port)
     endpoint = endpoint_of(listener)
-    server = _Server(app, lambda: ready(endpoint) if ready is not None else None)
+
+    def answers() -> None:
+        # Clients give up after ten seconds; hashing a large repository may take longer, so it begins before they ask.
+        threading.Thread(target=app.served.hub.hash_all, name="gristmill-hub-hashing", daemon=True).start()
+        if ready is not None:
+            ready(endpoint)
+
+    server = _Server(app, answers)
     with _signals_stop(server):
         server.run(sockets=[listener])
 

@@ -36,7 +36,7 @@ class Entry:
     @property
     def modified(self) -> float:
         """Time of the last change, in seconds since 1970."""
-        return self.found.stamp.mtime_ns / 1e9
+        return self.found.stamp.modified
 
     @property
     def etag(self) -> str:

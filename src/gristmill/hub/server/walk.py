@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_LATEST = 253402300799.0  # the last second of the year 9999
 HIDDEN_FOLDERS = frozenset({".git", ".cache"})
 
 
@@ -25,6 +26,11 @@ class Stamp:
     mtime_ns: int
     ctime_ns: int
 
+    @property
+    def modified(self) -> float:
+        """Time of the last change in seconds since 1970, kept within the years that dates can be written for."""
+        return min(max(self.mtime_ns / 1e9, 0.0), _LATEST)
+
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
         """Takes the stamp from an answer of `os.stat` or `os.fstat`."""
@@ -33,7 +39,7 @@ class Stamp:
             status.st_ino,
             status.st_size,
             status.st_mtime_ns,
-            getattr(status, "st_ctime_ns", 0),
+            status.st_ctime_ns,
         )
 
 
@@ -72,7 +78,7 @@ def walk(folder: Path, root: Path) -> dict[str, Found]:
 def _below(folder: Path, prefix: str, root: Path, trail: tuple[str, ...]) -> Iterator[Found]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if not _nameable(entry.name) or (entry.is_symlink() and not inside(Path(entry.path), root)):
+            if not _listed(entry.name) or (entry.is_symlink() and not inside(Path(entry.path), root)):
                 continue
             path = prefix + entry.name
             try:
@@ -83,7 +89,7 @@ def _below(folder: Path, prefix: str, root: Path, trail: tuple[str, ...]) -> Ite
                 real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
                 if entry.name not in HIDDEN_FOLDERS and real not in trail:
                     yield from _sub(Path(entry.path), f"{path}/", root, (*trail, real))
-            elif stat.S_ISREG(status.st_mode) and not entry.name.endswith(".incomplete"):
+            elif stat.S_ISREG(status.st_mode):
                 yield Found(path, Path(entry.path), Stamp.of(status))
 
 
@@ -94,7 +100,9 @@ def _sub(folder: Path, prefix: str, root: Path, trail: tuple[str, ...]) -> Itera
         return  # a folder removed during the walk is absent, which is the truth by now
 
 
-def _nameable(name: str) -> bool:
+def _listed(name: str) -> bool:
+    if name.startswith(".") and name.endswith(".incomplete"):
+        return False
     try:
         name.encode()
     except UnicodeEncodeError:
