@@ -18,6 +18,7 @@ from gristmill.corpus.decisions.writer import write_records
 from gristmill.corpus.licences import Licence, licence_of
 from gristmill.errors import GatedRepoError, GristmillError, InvalidArgumentError
 from gristmill.files.atomic import sweep
+from gristmill.files.borders import writing
 from gristmill.files.lock import lock
 from gristmill.hub.client import HubClient
 from gristmill.logging import get_logger
@@ -181,7 +182,9 @@ def _run_source(
 
 def _skip(result: SourceResult, folder: Path, reason: str) -> SourceResult:
     # A file of an earlier, more permissive run must not stay beside a table that says the source was left out.
-    (folder / f"{result.source}.jsonl").unlink(missing_ok=True)
+    path = folder / f"{result.source}.jsonl"
+    with writing(path):
+        path.unlink(missing_ok=True)
     return dataclasses.replace(result, status="skipped", reason=reason)
 
 
