@@ -35,13 +35,19 @@ class _Conflict(Exception):
 
 
 def table_from_columns(
-    mapping: Mapping[str, Any], features: Mapping[str, FeatureType] | None = None
+    mapping: Mapping[str, Any],
+    features: Mapping[str, FeatureType] | None = None,
+    *,
+    file: object = None,
+    first_row: int = 0,
 ) -> pa.Table:
     """Makes a table from columns of Python values.
 
     Args:
         mapping: Column name to a list of values, a numpy array (of any number of dimensions), or an Arrow array.
         features: Features to bring the columns to; inferred from all values if left out.
+        file: Where the values come from, for errors.
+        first_row: Index in `file` of the first row, for errors.
 
     Returns:
         The table; with `features` its schema carries them in its metadata.
@@ -59,27 +65,30 @@ def table_from_columns(
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name}: {length}" for name, length in list(lengths.items())[:10])
         raise InvalidArgumentError(f"The columns must have the same length; they have {shown}.")
-    if features is None:
-        columns = {name: array_from_values(column, column=name) for name, column in mapping.items()}
-        return pa.table(columns)
-    features = Features(features)
+    wanted = None if features is None else Features(features)
+    given = wanted or Features()
     built = {
-        name: array_from_values(column, features[name], column=name)
-        if name in features
-        else array_from_values(column, column=name)
+        name: array_from_values(column, given.get(name), column=name, file=file, first_row=first_row)
         for name, column in mapping.items()
     }
-    return cast_table(pa.table(built), features)
+    table = pa.table(built)
+    return table if wanted is None else cast_table(table, wanted, file=file, first_row=first_row)
 
 
 def table_from_rows(
-    rows: Iterable[Mapping[str, Any]], features: Mapping[str, FeatureType] | None = None
+    rows: Iterable[Mapping[str, Any]],
+    features: Mapping[str, FeatureType] | None = None,
+    *,
+    file: object = None,
+    first_row: int = 0,
 ) -> pa.Table:
     """Makes a table from rows; a key that a row lacks is None there.
 
     Args:
         rows: Dicts of Python values.
         features: Features to bring the columns to; inferred from all rows if left out.
+        file: Where the rows come from, for errors.
+        first_row: Index in `file` of the first row, for errors.
 
     Raises:
         SchemaConflictError: Values of a column have types that no type holds; names row and column.
@@ -93,13 +102,19 @@ def table_from_rows(
     names: dict[str, None] = dict.fromkeys(features or ())
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise CastError.at(f"a row must be a dict, not {shorten(row)}", row=i)
+            raise CastError.at(f"a row must be a dict, not {shorten(row)}", file=file, row=first_row + i)
         names.update(dict.fromkeys(row))
-    return table_from_columns({name: [row.get(name) for row in rows] for name in names}, features)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return table_from_columns(columns, features, file=file, first_row=first_row)
 
 
 def array_from_values(
-    values: Any, feature: FeatureType | None = None, *, column: str | None = None
+    values: Any,
+    feature: FeatureType | None = None,
+    *,
+    column: str | None = None,
+    file: object = None,
+    first_row: int = 0,
 ) -> pa.Array | pa.ChunkedArray:
     """Makes one column, see `table_from_columns`.
 
@@ -107,6 +122,8 @@ def array_from_values(
         values: A list of values, a numpy array, an Arrow array, or anything that can be iterated.
         feature: Feature to bring it to; inferred if None.
         column: Its name, for errors.
+        file: Where the values come from, for errors.
+        first_row: Index in `file` of the first value, for errors.
 
     Example:
         >>> array_from_values([{"x": 1}, {"y": "a"}, None]).type
@@ -116,32 +133,36 @@ def array_from_values(
         built = values if isinstance(values, pa.Array | pa.ChunkedArray) else _build(values)
     except _Conflict as conflict:
         if feature is None or isinstance(conflict.problem, str):
-            raise _worded(conflict, column) from conflict.__cause__
+            raise _worded(conflict, column, file, first_row) from conflict.__cause__
         # Mixed values can still mean one thing to the feature: 3 and "3" under Value("string").
-        return _encoded(values, feature, column)
+        return _encoded(values, feature, column, file, first_row)
     except RecursionError as error:
-        raise CastError.at("values are nested too deep", column=column) from error
-    return built if feature is None else cast_array(built, feature, column=column)
+        raise CastError.at("values are nested too deep", file=file, column=column) from error
+    if feature is None:
+        return built
+    return cast_array(built, feature, column=column, file=file, first_row=first_row)
 
 
-def _worded(conflict: _Conflict, column: str | None) -> Exception:
+def _worded(conflict: _Conflict, column: str | None, file: object, first_row: int) -> Exception:
+    row = None if conflict.index is None else first_row + conflict.index
     where = ((column or "") + conflict.path).lstrip(".")
     if isinstance(conflict.problem, str):
-        error: CastError = CastError.at(conflict.problem, row=conflict.index, column=where or None)
+        error: CastError = CastError.at(conflict.problem, file=file, row=row, column=where or None)
         return error
-    return SchemaConflictError.from_types(where, conflict.problem, conflict.second, row=conflict.index)
+    return SchemaConflictError.from_types(where, conflict.problem, conflict.second, file=file, row=row)
 
 
-def _encoded(values: Any, feature: FeatureType, column: str | None) -> pa.Array:
+def _encoded(values: Any, feature: FeatureType, column: str | None, file: object, first_row: int) -> pa.Array:
     encoded: list[Any] = []
     try:
         encoded.extend(encode_value(feature, value) for value in values)
     except CastError as error:
-        raise CastError.at(str(error), row=len(encoded), column=column) from error
+        row = first_row + len(encoded)
+        raise CastError.at(str(error), file=file, row=row, column=column) from error
     try:
         return pa.array(encoded, to_arrow_type(feature))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError, ValueError) as error:
-        raise CastError.at(f"values don't fit into {feature}: {error}", column=column) from error
+        raise CastError.at(f"values don't fit into {feature}: {error}", file=file, column=column) from error
 
 
 def _length(column: Any, name: str) -> int:

@@ -32,7 +32,12 @@ class _Misfit(Exception):
 
 
 def cast_array(
-    array: pa.Array | pa.ChunkedArray, feature: FeatureType, *, column: str | None = None, file: object = None
+    array: pa.Array | pa.ChunkedArray,
+    feature: FeatureType,
+    *,
+    column: str | None = None,
+    file: object = None,
+    first_row: int = 0,
 ) -> pa.Array | pa.ChunkedArray:
     """Brings a column to the type of a feature.
 
@@ -41,6 +46,7 @@ def cast_array(
         feature: The feature asked for.
         column: Its name, for errors.
         file: Where it comes from, for errors.
+        first_row: Index in `file` of the first value, for errors.
 
     Returns:
         An array (or chunked array, as given) of type ``to_arrow_type(feature)``.
@@ -55,21 +61,24 @@ def cast_array(
         [1, None]
     """
     if isinstance(array, pa.ChunkedArray):
-        chunks, start = [], 0
+        chunks, start = [], first_row
         for chunk in array.chunks:
             chunks.append(_cast_chunk(chunk, feature, column, file, start))
             start += len(chunk)
         return pa.chunked_array(chunks, type=to_arrow_type(feature))
-    return _cast_chunk(array, feature, column, file, 0)
+    return _cast_chunk(array, feature, column, file, first_row)
 
 
-def cast_table(table: pa.Table, features: Mapping[str, FeatureType], *, file: object = None) -> pa.Table:
+def cast_table(
+    table: pa.Table, features: Mapping[str, FeatureType], *, file: object = None, first_row: int = 0
+) -> pa.Table:
     """Brings a table to features: their columns, in their order, with their types.
 
     Args:
         table: The table.
         features: Feature by column. A column that `table` lacks becomes all None.
         file: Where the table comes from, for errors.
+        first_row: Index in `file` of the table's first row, for errors.
 
     Returns:
         A table whose schema is ``Features(features).arrow_schema``; columns of the right type are not copied.
@@ -95,7 +104,9 @@ def cast_table(table: pa.Table, features: Mapping[str, FeatureType], *, file: ob
     columns = []
     for name, feature in features.items():
         if name in table.column_names:
-            columns.append(cast_array(table.column(name), feature, column=name, file=file))
+            columns.append(
+                cast_array(table.column(name), feature, column=name, file=file, first_row=first_row)
+            )
         else:
             columns.append(pa.chunked_array([pa.nulls(table.num_rows, to_arrow_type(feature))]))
     if not columns:

@@ -102,7 +102,8 @@ def _integers(a: Any, b: Any) -> Any:
     signed, unsigned = (a, b) if pt.is_signed_integer(a) else (b, a)
     bits = max(signed.bit_width, 2 * unsigned.bit_width)
     if bits > 64:
-        raise TypeConflict(a, b)
+        # No integer type holds both ranges; like integers next to floats, each value is checked by the cast.
+        return pa.uint64()
     return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[bits]
 
 

@@ -1,0 +1,323 @@
+"""The contract of a format: options, reading as record batches, the schema of a whole file, writing.
+
+A format is one module with a subclass of `Format` and one line in the registry.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import dataclasses
+import functools
+import gzip
+import lzma
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any, ClassVar, Generic, TypeVar, cast
+
+import pyarrow as pa
+
+from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
+from gristmill.features.cast import cast_table
+from gristmill.features.schema import Features
+from gristmill.files.atomic import atomic_file
+from gristmill.files.borders import writing
+from gristmill.formats.source import Position, SourceFile
+from gristmill.formats.streams import compression_suffix
+
+__all__ = [
+    "Batches",
+    "CountingFile",
+    "Format",
+    "Target",
+    "filter_expression",
+    "fitter",
+    "one_batch",
+    "rows_of",
+]
+
+Options = TypeVar("Options")
+Batches = Iterator[tuple[Position, Any]]
+"""(position of the first row, `pyarrow.RecordBatch`) pairs."""
+Target = Any
+"""Where a writer writes: a path (written atomically) or a binary file object."""
+
+
+class Format(ABC, Generic[Options]):
+    """One file format.
+
+    Attributes:
+        name: Its name as in ``load_dataset("csv")``.
+        suffixes: File name endings, with the dot, without a compression suffix.
+        options: Dataclass with the format's options; all fields have defaults.
+    """
+
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    options: ClassVar[type[Any]]
+
+    def parse_options(self, options: Options | Mapping[str, Any] | None) -> Options:
+        """Checks options.
+
+        Args:
+            options: A dict of option names as users pass them to ``load_dataset``, or the dataclass itself.
+
+        Raises:
+            InvalidArgumentError: An option is not known (the message lists those that are) or has a wrong value.
+        """
+        if isinstance(options, self.options):
+            return cast("Options", options)
+        given = dict(cast("Mapping[str, Any]", options or {}))
+        known = [field.name for field in dataclasses.fields(self.options)]
+        for name in given:
+            if name not in known:
+                raise InvalidArgumentError.from_choice(f"{self.name} option", str(name), known)
+        parsed: Options = self.options(**given)
+        return parsed
+
+    def read(
+        self,
+        file: SourceFile,
+        *,
+        options: Options | Mapping[str, Any] | None = None,
+        columns: Sequence[str] | None = None,
+        filters: Any = None,
+        start: Position | None = None,
+        schema: pa.Schema | None = None,
+    ) -> Batches:
+        """Reads a file as record batches, a bounded piece at a time; lazily, nothing is opened before the first one.
+
+        All batches have one schema: `schema`, or the one of `infer_schema` (which for text formats reads the file
+        once before).
+
+        Args:
+            file: The file.
+            options: See `parse_options`.
+            columns: Columns to read, in this order; all if None. Those that the file lacks are left out.
+            filters: Rows to keep: a `pyarrow.compute.Expression`, or the list form ``[("column", "op", value), ...]``
+                (an "or" of "and"s if nested). Rows for which it is null are dropped.
+            start: Position that an earlier read gave: read from there on.
+            schema: Types to bring the columns to, for example those settled over several files or asked for by the
+                user; its ``huggingface`` metadata counts. Columns that the file lacks become null.
+
+        Yields:
+            (position of the batch's first row, batch). With `filters` a batch holds fewer rows than lie between two
+            positions.
+
+        Raises:
+            FileMissingError: The file does not exist.
+            FileFormatError: Its content is not what the format says.
+            SchemaConflictError: A column has no one type.
+            CastError: A value does not fit `schema`.
+        """
+        settings = self.parse_options(options)
+        wanted = None if columns is None else list(dict.fromkeys(columns))
+        predicate = filter_expression(filters)
+        start = start or Position()
+        if predicate is None:
+            yield from self._read(file, settings, wanted, start, schema, None)
+            return
+        # A filter may look at columns that are not asked for: they are read and dropped again.
+        needed = self._needed(wanted, filters)
+        for position, batch in self._read(file, settings, needed, start, schema, predicate):
+            kept = rows_of(batch, predicate, file)
+            if kept.num_rows:
+                yield (
+                    position,
+                    kept if wanted is None else kept.select([c for c in wanted if c in kept.schema.names]),
+                )
+
+    @staticmethod
+    def _needed(columns: list[str] | None, filters: Any) -> list[str] | None:
+        if columns is None or not isinstance(filters, list):
+            return None
+        return list(dict.fromkeys([*columns, *_names(filters)]))
+
+    @abstractmethod
+    def _read(
+        self,
+        file: SourceFile,
+        options: Options,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        predicate: Any,
+    ) -> Batches:
+        """Reads, see `read`; `predicate` may be used to skip what can't match, rows are filtered afterwards."""
+
+    @abstractmethod
+    def infer_schema(self, file: SourceFile, options: Options | Mapping[str, Any] | None = None) -> pa.Schema:
+        """Finds the schema that holds all rows of a file.
+
+        Raises:
+            FileFormatError: The file's content is not what the format says.
+            SchemaConflictError: A column has types that no type holds; names row and column.
+        """
+
+    def write(
+        self, batches: Iterable[pa.RecordBatch], target: Target, *, schema: pa.Schema, **options: Any
+    ) -> int:
+        """Writes record batches as one file.
+
+        Args:
+            batches: Record batches (or tables) with this schema; drawn one by one.
+            target: Path to write, atomically; or a binary file object.
+            schema: Schema of the batches; needed since there may be none.
+            **options: As documented for ``to_csv``, ``to_json``, ``to_parquet``.
+
+        Returns:
+            Number of bytes written.
+
+        Raises:
+            InvalidArgumentError: The format can't be written, or an option is not known.
+            FileError: The target can't be written.
+        """
+        raise InvalidArgumentError(f'Files of the format "{self.name}" can be read, not written.')
+
+
+def _names(filters: Iterable[Any]) -> Iterator[str]:
+    for term in filters:
+        if isinstance(term, tuple) and term and isinstance(term[0], str):
+            yield term[0]
+        elif isinstance(term, list | tuple):
+            yield from _names(term)
+
+
+def filter_expression(filters: Any) -> Any:
+    """Turns the documented forms of `filters` into an expression.
+
+    Args:
+        filters: None, an expression, a list of ``(column, op, value)`` (all must hold) or a list of such lists (one
+            must hold).
+
+    Raises:
+        InvalidArgumentError: Neither.
+
+    Example:
+        >>> filter_expression([("a", ">", 1)])
+        <pyarrow.compute.Expression (a > 1)>
+    """
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    if filters is None or isinstance(filters, pc.Expression):
+        return filters
+    try:
+        return pq.filters_to_expression(filters)
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise InvalidArgumentError.from_value(
+            "filters", filters, 'an expression or a list such as [("column", ">", 1)]'
+        ) from error
+
+
+def rows_of(batch: pa.RecordBatch, predicate: Any, file: SourceFile) -> pa.RecordBatch:
+    """Keeps the rows of a batch that an expression is true for.
+
+    Raises:
+        ColumnNotFoundError: The expression names a column that the file lacks.
+        InvalidArgumentError: The expression does not fit the columns' types.
+    """
+    try:
+        kept = pa.Table.from_batches([batch]).filter(predicate)
+    except pa.ArrowInvalid as error:
+        if "No match for FieldRef" in str(error):
+            name = str(error).partition("FieldRef.Name(")[2].partition(")")[0]
+            raise ColumnNotFoundError.from_name(name, batch.schema.names) from error
+        raise InvalidArgumentError(f"The filter {predicate} can't be used on {file.name}: {error}") from error
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise InvalidArgumentError(f"The filter {predicate} can't be used on {file.name}: {error}") from error
+    return one_batch(kept)
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """Joins a small table's chunks into one record batch; no copy where there is one chunk.
+
+    A table that holds more than one batch can (2**31 bytes of text in a column) must be cut before.
+    """
+    batches = table.combine_chunks().to_batches()
+    if len(batches) == 1:
+        return batches[0]
+    return pa.RecordBatch.from_arrays(
+        [pa.array([], field.type) for field in table.schema], schema=table.schema
+    )
+
+
+def fitter(
+    schema: pa.Schema | None, columns: Sequence[str] | None, file: SourceFile
+) -> Callable[[pa.Table, int], pa.Table]:
+    """Makes the function that brings tables of a file to a schema.
+
+    Args:
+        schema: Types asked for; None leaves tables as they are.
+        columns: Columns of `schema` asked for, in order; None for all.
+        file: The file, for errors.
+
+    Returns:
+        A function of a table and the index of its first row.
+    """
+    if schema is None:
+        return lambda table, _: table
+    features = Features.from_arrow_schema(schema)
+    if columns is not None:
+        features = Features({name: features[name] for name in columns if name in features})
+
+    return lambda table, row: cast_table(table, features, file=file.name, first_row=row)
+
+
+@contextlib.contextmanager
+def output(target: Target, compression: str | None = "infer") -> Iterator[CountingFile]:
+    """Opens what a text writer writes to.
+
+    Args:
+        target: Path (the file appears when it is whole) or binary file object (left open).
+        compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, None; ``"infer"`` goes by the path's suffix.
+
+    Yields:
+        A file object whose `count` is the number of bytes written, before compression.
+
+    Raises:
+        InvalidArgumentError: No such compression.
+        FileError: The target can't be written.
+    """
+    is_path = not hasattr(target, "write")
+    if compression == "infer":
+        compression = _BY_SUFFIX[compression_suffix(str(target))] if is_path else None
+    if compression not in _OPENERS:
+        raise InvalidArgumentError.from_choice("compression", str(compression), [k for k in _OPENERS if k])
+    with writing(target), contextlib.ExitStack() as stack:
+        raw = stack.enter_context(atomic_file(target)) if is_path else target
+        wrap = _OPENERS[compression]
+        yield CountingFile(raw if wrap is None else stack.enter_context(wrap(raw)))
+
+
+_BY_SUFFIX = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
+_OPENERS: dict[str | None, Callable[[Any], Any] | None] = {
+    None: None,
+    # No time stamp inside: the same rows give the same bytes.
+    "gzip": lambda raw: gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0),
+    "bz2": functools.partial(bz2.BZ2File, mode="wb"),
+    "xz": functools.partial(lzma.LZMAFile, mode="wb"),
+    "zstd": lambda raw: pa.CompressedOutputStream(pa.PythonFile(CountingFile(raw), mode="w"), "zstd"),
+}
+
+
+class CountingFile:
+    """A binary file object for writing that counts what goes through it; closing it leaves the one below open."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.count = 0
+
+    def write(self, data: bytes) -> int:
+        """Writes and counts."""
+        self.count += len(data)
+        self._file.write(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Does nothing: whoever opened the file below flushes it."""
+
+    def close(self) -> None:
+        """Does nothing: whoever opened the file below closes it."""

@@ -1,0 +1,190 @@
+"""JSON: one object a line, one array, pretty-printed objects, or the rows in a field of one object.
+
+Rules: text is text (never a date). null takes the type of the other values; integers next to floats become floats,
+if no value changes by it; integers above int64 become uint64; values that no type holds are a `SchemaConflictError`.
+Types are settled over the whole file before the first row is given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from gristmill.errors import InvalidArgumentError
+from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, output
+from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
+from gristmill.formats.json_parse import hint_from, parse_block, unify_block
+from gristmill.formats.json_write import json_lines
+from gristmill.formats.source import Position, SourceFile
+from gristmill.formats.streams import BLOCK_BYTES, Block, iter_blocks, reading_text
+
+_EMPTY = pa.schema([])
+
+
+@dataclass(frozen=True)
+class JsonOptions:
+    """Options of ``load_dataset("json", ...)``.
+
+    Attributes:
+        encoding: Encoding of the text.
+        encoding_errors: What to do with bytes that are no text, as in `open`.
+        field: Name of the field that holds the rows, in a file that is one object.
+        chunksize: Bytes to parse at a time; results do not depend on it.
+        use_threads: Accepted; parsing is parallel.
+        block_size: Accepted; the older name of `chunksize`.
+        newlines_in_values: Accepted; values that span lines are recognised.
+        on_mixed_types: Accepted; mixed values are an error until the Json feature is there.
+        parse_agent_traces: Accepted; rows are read as they are.
+    """
+
+    encoding: str | None = "utf-8"
+    encoding_errors: str | None = None
+    field: str | None = None
+    chunksize: int = BLOCK_BYTES
+    use_threads: bool = True
+    block_size: int | None = None
+    newlines_in_values: bool | None = None
+    on_mixed_types: Literal["use_json"] | None = "use_json"
+    parse_agent_traces: bool = True
+
+    def __post_init__(self) -> None:
+        if self.chunksize < 1:
+            raise InvalidArgumentError.from_value("chunksize", self.chunksize, "a positive number of bytes")
+
+
+class JsonFormat(Format[JsonOptions]):
+    """JSON in its usual shapes; which one is seen from the file itself, not from its name."""
+
+    name = "json"
+    suffixes = (".json", ".jsonl", ".ndjson")
+    options = JsonOptions
+
+    def _read(
+        self,
+        file: SourceFile,
+        options: JsonOptions,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        predicate: Any,
+    ) -> Batches:
+        shape = self.infer_schema(file, options) if schema is None else schema
+        hint = hint_from(shape)
+        only_hint = columns is not None and schema is None and hint is not None
+        if only_hint and hint is not None:
+            hint = pa.schema([field for field in hint if field.name in (columns or ())])
+        fit = fitter(shape, columns, file)
+        with reading_text(file, "JSON"):
+            row = start.row
+            for block, skip in _blocks(file, options, start):
+                table = parse_block(block, file, row - skip, hint, only_hint=only_hint)
+                if columns is not None:
+                    table = table.select([name for name in table.column_names if name in columns])
+                if table.num_rows <= skip:
+                    continue
+                at = Position(row, block.offset, line=block.line)
+                yield at, one_batch(fit(table.slice(skip), row))
+                row += table.num_rows - skip
+
+    def infer_schema(
+        self, file: SourceFile, options: JsonOptions | Mapping[str, Any] | None = None
+    ) -> pa.Schema:
+        """Settles the schema by parsing the whole file; remembered until the file changes."""
+        settings = self.parse_options(options)
+        with reading_text(file, "JSON"):
+            stat = file.path.stat()
+            return _settled(file, settings, (stat.st_mtime_ns, stat.st_size))
+
+    def write(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        target: Target,
+        *,
+        schema: pa.Schema,
+        lines: bool = True,
+        orient: str = "records",
+        force_ascii: bool = True,
+        compression: str | None = "infer",
+        **options: Any,
+    ) -> int:
+        """Writes JSON lines, or one array.
+
+        Floats are written in the shortest form that reads back equal; NaN and infinities as null; see
+        `json_write.encoder`.
+
+        Args:
+            batches: See `Format.write`.
+            target: See `Format.write`.
+            schema: See `Format.write`.
+            lines: One object a line; False writes one array.
+            orient: Only ``"records"``.
+            force_ascii: Write characters outside ASCII as escapes.
+            compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, None, or ``"infer"`` from the target's suffix.
+            **options: None are known.
+
+        Returns:
+            Number of bytes written, before compression.
+        """
+        if orient != "records":
+            raise InvalidArgumentError.from_choice("orient", orient, ["records"])
+        for name in options:
+            known = ["compression", "force_ascii", "lines", "orient"]
+            raise InvalidArgumentError.from_choice("to_json option", name, known)
+        with output(target, compression) as out:
+            if lines:
+                for texts in json_lines(batches, force_ascii):
+                    out.write("".join(text + "\n" for text in texts).encode("utf-8", "surrogatepass"))
+                return out.count
+            before = "["
+            for texts in json_lines(batches, force_ascii):
+                if texts:
+                    out.write((before + ",\n".join(texts)).encode("utf-8", "surrogatepass"))
+                    before = ",\n"
+            out.write(b"[]\n" if before == "[" else b"]\n")
+            return out.count
+
+
+@lru_cache(maxsize=256)
+def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int]) -> pa.Schema:
+    schema: pa.Schema | None = None
+    hint: pa.Schema | None = None
+    row = 0
+    for block, _ in _blocks(file, options, Position()):
+        table = parse_block(block, file, row, hint)
+        if table.num_rows:
+            schema = unify_block(schema, table, block, file, row)
+            hint = hint_from(schema)
+            row += table.num_rows
+    return _EMPTY if schema is None else schema
+
+
+def _blocks(file: SourceFile, options: JsonOptions, start: Position) -> Iterator[tuple[Block, int]]:
+    """Yields blocks of one object a line, each with the number of rows in it that lie before `start`."""
+    size = options.block_size or options.chunksize
+    encoding, errors = options.encoding, options.encoding_errors
+    if options.field is not None:
+        yield from _from_row(field_blocks(file, options.field, size, encoding, errors), start)
+    elif is_lines(file, encoding, errors):
+        blocks = iter_blocks(file, size=size, encoding=encoding, errors=errors, start=start)
+        yield from ((_one_kind_of_line_end(block), 0) for block in blocks)
+    else:
+        yield from _from_row(value_blocks(file, size, encoding, errors), start)
+
+
+def _from_row(blocks: Iterable[Block], start: Position) -> Iterator[tuple[Block, int]]:
+    # In these forms only the row says where to go on: what lies before is scanned again, not parsed.
+    before = 0
+    for block in blocks:
+        rows = block.data.count(b"\n") + 1
+        if before + rows > start.row:
+            yield block, max(0, start.row - before)
+        before += rows
+
+
+def _one_kind_of_line_end(block: Block) -> Block:
+    # A raw carriage return is only ever white space in JSON.
+    return Block(block.data.replace(b"\r", b"\n"), block.offset, block.line) if b"\r" in block.data else block

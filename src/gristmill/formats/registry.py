@@ -1,0 +1,83 @@
+"""The formats there are: one line each."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+from gristmill.errors import InvalidArgumentError
+from gristmill.formats.base import Format
+from gristmill.formats.streams import compression_suffix
+
+__all__ = ["format_of_path", "get_format", "known_formats"]
+
+# name -> (module, class); a module is loaded when its format is first used
+_FORMATS = {
+    "csv": ("gristmill.formats.csv", "CsvFormat"),
+    "json": ("gristmill.formats.json", "JsonFormat"),
+    "parquet": ("gristmill.formats.parquet", "ParquetFormat"),
+    "text": ("gristmill.formats.text", "TextFormat"),
+}
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".geoparquet": "parquet",
+    ".gpq": "parquet",
+    ".txt": "text",
+}
+
+
+def known_formats() -> list[str]:
+    """Lists the names of the formats.
+
+    Example:
+        >>> known_formats()
+        ['csv', 'json', 'parquet', 'text']
+    """
+    return sorted(_FORMATS)
+
+
+@cache
+def get_format(name: str) -> Format[Any]:
+    """Finds a format.
+
+    Args:
+        name: ``"csv"``, ``"json"``, ``"parquet"`` or ``"text"``.
+
+    Raises:
+        InvalidArgumentError: No such format; lists those there are.
+
+    Example:
+        >>> get_format("json").suffixes
+        ('.json', '.jsonl', '.ndjson')
+    """
+    if name not in _FORMATS:
+        raise InvalidArgumentError.from_choice("format", name, _FORMATS)
+    module, class_name = _FORMATS[name]
+    made: Format[Any] = getattr(importlib.import_module(module), class_name)()
+    return made
+
+
+def format_of_path(path: str) -> Format[Any] | None:
+    """Finds the format of a file by its name, also under a compression suffix.
+
+    Args:
+        path: Path or URL; only its end counts.
+
+    Returns:
+        The format, or None if the name says none.
+
+    Example:
+        >>> format_of_path("data/train.JSONL.gz").name
+        'json'
+    """
+    name = str(path).lower()
+    name = name.removesuffix(compression_suffix(name)).rpartition("/")[2]
+    dot = name.rfind(".")
+    found = _SUFFIXES.get(name[dot:]) if dot >= 0 else None
+    return get_format(found) if found else None

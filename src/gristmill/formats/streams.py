@@ -1,0 +1,260 @@
+"""Text files as blocks of whole lines: looked into through compression, decoded, bounded in memory.
+
+A block ends where a line (or paragraph) ends, so that whoever parses it never sees half of one. Positions count bytes
+of the decoded stream; in a plain UTF-8 file they are file offsets and a seek goes there.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import contextlib
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
+from gristmill.files.borders import reading
+from gristmill.formats.source import Position, SourceFile
+
+__all__ = ["Block", "compression_suffix", "iter_blocks", "open_bytes", "open_utf8", "reading_text"]
+
+BLOCK_BYTES = 10 << 20
+"""Default size of a block: large enough for parsers to run at full speed, small beside any memory."""
+RECORD_LIMIT = 1 << 30
+"""Longest line, paragraph or document in bytes; a longer one is refused before it fills the memory."""
+
+_MAGIC = [
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+]
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+
+def compression_suffix(name: str) -> str:
+    """Gives the compression suffix of a file name, or "".
+
+    Example:
+        >>> compression_suffix("a.json.gz")
+        '.gz'
+    """
+    return next((suffix for suffix in _SUFFIXES if name.lower().endswith(suffix)), "")
+
+
+def open_bytes(path: Path) -> tuple[IO[bytes], bool]:
+    """Opens a file for reading, decompressed if its first bytes say that it is compressed.
+
+    Args:
+        path: The file; its name does not matter (cache blobs have no suffix).
+
+    Returns:
+        The stream, and whether it is plain (can be seeked at no cost).
+    """
+    file = path.open("rb")
+    head = file.read(10)
+    file.seek(0)
+    # "BZh" alone could begin a text; with the block magic (the digits of pi) it can't.
+    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        return bz2.open(file), False
+    kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+    if kind == "gzip":
+        return gzip.open(file), False  # type: ignore[return-value]  # GzipFile is one but for its type
+    if kind == "xz":
+        return lzma.open(file), False
+    if kind == "zstd":
+        return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd"), False
+    return file, True
+
+
+@contextlib.contextmanager
+def reading_text(file: SourceFile, format: str) -> Iterator[None]:
+    """Like `borders.reading`, and knows what the decompressors of the standard library raise."""
+    try:
+        with reading(file.name, format):
+            yield
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise FileFormatError.at(
+            f"the compressed data is damaged or cut off ({error})", file=file.name
+        ) from error
+
+
+class _Recoded:
+    """A stream of UTF-8 bytes over a stream in another encoding."""
+
+    def __init__(self, raw: IO[bytes], encoding: str, errors: str) -> None:
+        self._raw = raw
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors)
+        self._done = False
+
+    def read(self, size: int = -1) -> bytes:
+        """Reads about `size` bytes; b"" only at the end."""
+        while not self._done:
+            data = self._raw.read(size)
+            self._done = not data
+            text = self._decoder.decode(data, final=self._done)
+            if text:
+                return text.encode("utf-8", "replace")
+        return b""
+
+    def close(self) -> None:
+        """Closes the stream below."""
+        self._raw.close()
+
+
+def open_utf8(path: Path, encoding: str | None = None, errors: str | None = None) -> tuple[Any, bool]:
+    """Opens a text file as a stream of UTF-8 bytes.
+
+    UTF-8 read strictly is passed through unchecked; whoever parses it checks it by the block, which is faster.
+
+    Args:
+        path: The file.
+        encoding: Its encoding; UTF-8 if None.
+        errors: What to do with bytes that are no text: ``"strict"``, ``"replace"``, ``"ignore"``, ...
+
+    Returns:
+        The stream and whether offsets in it are file offsets.
+
+    Raises:
+        InvalidArgumentError: No such encoding.
+    """
+    name = encoding or "utf-8"
+    try:
+        canonical = codecs.lookup(name).name
+        codecs.lookup_error(errors or "strict")
+    except LookupError as error:
+        raise InvalidArgumentError.from_value(
+            "encoding", (name, errors), "an encoding and error handler that Python knows"
+        ) from error
+    stream, plain = open_bytes(path)
+    if canonical in ("utf-8", "utf-8-sig", "ascii") and (errors or "strict") == "strict":
+        return stream, plain
+    return _Recoded(stream, canonical, errors or "strict"), False
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some whole lines.
+
+    Attributes:
+        data: UTF-8 bytes.
+        offset: Bytes of the stream before it.
+        line: Lines of the stream before it.
+    """
+
+    data: bytes
+    offset: int
+    line: int
+
+    def text(self, file: SourceFile) -> str:
+        """Decodes the block.
+
+        Raises:
+            FileFormatError: Not UTF-8; names the line.
+        """
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise bad_encoding(file, self.line + self.data.count(b"\n", 0, error.start) + 1, error) from error
+
+
+def bad_encoding(file: SourceFile, line: int, error: UnicodeDecodeError) -> FileFormatError:
+    """Words the error for text that is not UTF-8."""
+    made: FileFormatError = FileFormatError.at(
+        f"not valid UTF-8 text ({error.reason}: byte 0x{error.object[error.start]:02x})",
+        file=file.name,
+        line=line,
+        remedy='Pass encoding= with the encoding the file was written in (for example "latin-1"), or encoding_errors=.',
+    )
+    return made
+
+
+def cut_at_line(data: bytes) -> int:
+    """Finds the end of the last whole line: newline, or a lone carriage return in files that have nothing else."""
+    end = data.rfind(b"\n") + 1
+    if not end and b"\r" in data[:-1]:
+        end = data.rfind(b"\r", 0, len(data) - 1) + 1
+    return end
+
+
+def iter_blocks(
+    file: SourceFile,
+    *,
+    size: int = BLOCK_BYTES,
+    encoding: str | None = None,
+    errors: str | None = None,
+    start: Position | None = None,
+    cut: Callable[[bytes], int] = cut_at_line,
+) -> Iterator[Block]:
+    """Reads a text file in blocks that end where a record ends.
+
+    Args:
+        file: The file.
+        size: Bytes to read at a time; a block grows beyond it only for a longer record.
+        encoding: See `open_utf8`.
+        errors: See `open_utf8`.
+        start: Where to begin; its offset and line count.
+        cut: Says how many bytes of the data at hand are whole records; 0 if none.
+
+    Raises:
+        DataError: A record is longer than `RECORD_LIMIT`.
+    """
+    start = start or Position()
+    stream, plain = open_utf8(file.path, encoding, errors)
+    with contextlib.closing(stream):
+        offset, line = _go_to(stream, start, plain), start.line
+        rest: list[bytes] = []
+        data = stream.read(size)
+        if offset == 0 and data.startswith(codecs.BOM_UTF8):
+            data, offset = data[3:], 3
+        while data:
+            following = stream.read(size)
+            end = len(data)
+            if following:
+                end = (
+                    cut(data) if cut is cut_at_line or not rest else cut(b"".join([*rest, data])) - _len(rest)
+                )
+            if end <= 0:
+                rest.append(data)
+                if _len(rest) > RECORD_LIMIT:
+                    raise _too_long(file, line)
+            else:
+                whole = b"".join([*rest, data[:end]])
+                rest = [data[end:]] if end < len(data) else []
+                yield Block(whole, offset, line)
+                offset, line = offset + len(whole), line + _lines(whole)
+            data = following
+
+
+def _len(parts: list[bytes]) -> int:
+    return sum(map(len, parts))
+
+
+def _lines(data: bytes) -> int:
+    return data.count(b"\n") or data.count(b"\r")
+
+
+def _go_to(stream: Any, start: Position, plain: bool) -> int:
+    if plain:
+        stream.seek(start.offset)
+        return start.offset
+    left = start.offset
+    while left > 0:
+        data = stream.read(min(left, BLOCK_BYTES))
+        if not data:
+            break
+        left -= len(data)
+    return start.offset
+
+
+def _too_long(file: SourceFile, line: int) -> DataError:
+    error: DataError = DataError.at(
+        f"a record is longer than {RECORD_LIMIT >> 20} MB", file=file.name, line=line + 1
+    )
+    return error
