@@ -18,26 +18,29 @@ from gristmill.hub.server.cards import ServedCard
 from gristmill.hub.server.snapshots import Entry, Snapshot
 
 
-def parquet_entries(head: Snapshot, card: ServedCard) -> list[Entry]:
+def parquet_entries(head: Snapshot, card: ServedCard, where: str) -> list[Entry]:
     """Lists the Parquet files of a dataset by config and split.
 
     Args:
         head: What the repository holds.
         card: Its card, whose ``configs`` come before the names of files.
+        where: What to call the repository.
 
     Returns:
         The files under their export names; none if the repository has no data files that make splits.
     """
+    if not any(path.endswith(".parquet") for path in head.entries):
+        return []
     return [
         replace(head.entries[path], path=f"{config.name}/{split}/{number:04d}.parquet")
-        for config in _configs(list(head.entries), card.configs)
+        for config in _configs(list(head.entries), card.configs, where)
         for split, paths in config.splits.items()
         if paths and _plain(config.name) and all(p.endswith(".parquet") and p in head.entries for p in paths)
         for number, path in enumerate(paths)
     ]
 
 
-def _configs(paths: list[str], declared: list[dict[str, Any]]) -> Iterator[DataConfig]:
+def _configs(paths: list[str], declared: list[dict[str, Any]], where: str) -> Iterator[DataConfig]:
     try:
         names: list[str] | list[None] = config_names(declared) or [None]
     except GristmillError:
@@ -45,7 +48,7 @@ def _configs(paths: list[str], declared: list[dict[str, Any]]) -> Iterator[DataC
     for name in names:
         # Each by itself: a config of the card that matches no file must not hide the others.
         with contextlib.suppress(GristmillError):
-            yield from resolve_configs(paths, declared or None, only=name)
+            yield from resolve_configs(paths, declared or None, only=name, where=where)
 
 
 def _plain(name: str) -> bool:

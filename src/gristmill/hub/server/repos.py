@@ -142,7 +142,7 @@ class Repo:
         """
         head = self.head()
         if self._converted[0] != head.commit:
-            entries = parquet_entries(head, self.card()) if self.type == "datasets" else []
+            entries = parquet_entries(head, self.card(), self.id) if self.type == "datasets" else []
             made = make_snapshot(f"{CONVERT} {head.commit}", entries) if entries else None
             self._converted = (head.commit, made)
         return self._converted[1]
