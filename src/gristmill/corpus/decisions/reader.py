@@ -140,15 +140,24 @@ def _read_rows(
     format = format_of_path(name)
     if format is None:
         raise FileFormatError.at("no reader is known for this kind of file", file=name)
-    wanted = [*columns, *optional]
-    for _, batch in format.read(SourceFile(local, name), options=options or None, columns=wanted):
-        for column in columns:
-            if column not in batch.schema.names:
-                error = ColumnNotFoundError.from_name(column, batch.schema.names)
-                raise ColumnNotFoundError(f"{name}: {error}")
+    file = SourceFile(local, name)
+    empty = True
+    for _, batch in format.read(file, options=options or None, columns=[*columns, *optional]):
+        if empty:
+            _check_columns(name, columns, batch.schema.names)
+        empty = False
         lacking = dict.fromkeys(set(optional) - set(batch.schema.names))
         for row in batch.to_pylist():
             yield {**row, **lacking}
+    if empty:
+        # A file without rows, or one that has none of the columns: only its schema tells (an empty text has none).
+        _check_columns(name, columns, format.infer_schema(file, options or None).names or columns)
+
+
+def _check_columns(name: str, wanted: Sequence[str], found: Sequence[str]) -> None:
+    for column in wanted:
+        if column not in found:
+            raise ColumnNotFoundError(f"{name}: {ColumnNotFoundError.from_name(column, found)}")
 
 
 def _pick(configs: Sequence[DataConfig], name: str | None, where: str) -> DataConfig:
