@@ -7,9 +7,9 @@ kept in the schema they came in, and brought to the widest one at the end, once.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import pyarrow as pa
 from typing_extensions import Self
@@ -20,17 +20,25 @@ from gristmill.features.convert import from_arrow_type
 from gristmill.features.infer import unify_schemas
 from gristmill.files.atomic import temporary_name
 from gristmill.table.arrow_file import ArrowFileWriter, open_arrow
+from gristmill.table.view import rows_without_columns
 
 _IN_MEMORY = 128 << 20
 """Bytes kept in memory before a table without a name of its own goes to a file."""
+_FILLED_AT_ONCE = 10_000
 
 
-def widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Brings a table to a schema that is at least as wide: missing columns become null, narrower ones are cast.
+Fill = Callable[[str, int, int], "pa.ChunkedArray | None"]
+"""Gives the values of a column that was not written for some rows (name, first row, row to stop before)."""
+
+
+def widen(table: pa.Table, schema: pa.Schema, fill: Fill | None = None, start: int = 0) -> pa.Table:
+    """Brings a table to a schema that is at least as wide: missing columns are filled, narrower ones are cast.
 
     Args:
         table: The table.
         schema: A schema that `unify_schemas` made of its schema and others.
+        fill: Gives the values of missing columns; nulls where it gives None, or is left out.
+        start: The row of the table's first row, for `fill`.
 
     Raises:
         CastError: A value does not fit after all.
@@ -43,10 +51,11 @@ def widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
         return table
     columns = []
     for field in schema:
-        if field.name not in table.column_names:
-            columns.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
-            continue
-        column = table.column(field.name)
+        if field.name in table.column_names:
+            column = table.column(field.name)
+        else:
+            found = fill(field.name, start, start + table.num_rows) if fill is not None else None
+            column = pa.chunked_array([pa.nulls(table.num_rows, field.type)]) if found is None else found
         if column.type != field.type:
             column = cast_array(column, from_arrow_type(field.type), column=field.name)
             if column.type != field.type:
@@ -63,6 +72,7 @@ class GrowingTable:
     Args:
         path: The file to end as; None keeps the rows in memory, and moves them to `overflow` when they are many.
         overflow: File for a table without a path that has grown too large for memory; None means never.
+        fill: Gives the values of columns that were not written for some rows; see `widen`.
 
     Attributes:
         schema: The schema so far; None before the first table.
@@ -76,15 +86,18 @@ class GrowingTable:
         {'a': [None, 'x']}
     """
 
-    def __init__(self, path: Path | None = None, overflow: Path | None = None) -> None:
+    def __init__(
+        self, path: Path | None = None, overflow: Path | None = None, fill: Fill | None = None
+    ) -> None:
         self.path = path
         self.schema: pa.Schema | None = None
         self.num_rows = 0
         self.metadata: dict[bytes, bytes] = {}
         self._overflow = overflow
+        self._fill = fill
         self._tables: list[pa.Table] = []
         self._bytes = 0
-        self._segments: list[Path] = []
+        self._segments: list[tuple[Path, pa.Schema]] = []
         self._writer: ArrowFileWriter | None = None
 
     def __enter__(self) -> Self:
@@ -100,7 +113,7 @@ class GrowingTable:
             if error is None and self.path is not None:
                 self._finish()
         finally:
-            for segment in self._segments:
+            for segment, _ in self._segments:
                 with contextlib.suppress(OSError):
                     segment.unlink(missing_ok=True)
 
@@ -115,14 +128,25 @@ class GrowingTable:
             FileError: Writing failed.
         """
         table = table.replace_schema_metadata(None)
+        if self.schema is None and table.num_columns == 0:
+            # Nothing to write yet; if columns come later, these rows are filled then.
+            self.num_rows += table.num_rows
+            return
         if self.schema is None:
             self.schema = table.schema
+            blank, self.num_rows = self.num_rows, 0
+            for start in range(0, blank, _FILLED_AT_ONCE):
+                rows = rows_without_columns(min(_FILLED_AT_ONCE, blank - start))
+                self._keep(widen(rows, self.schema, self._fill, start))
         elif not table.schema.equals(self.schema):
             wider = unify_schemas(self.schema, table.schema, row=self.num_rows)
             if not wider.equals(self.schema):
                 self._close_segment()
                 self.schema = wider
-            table = widen(table, self.schema)
+            table = widen(table, self.schema, self._fill, self.num_rows)
+        self._keep(table)
+
+    def _keep(self, table: pa.Table) -> None:
         self.num_rows += table.num_rows
         if self.path is not None:
             self._write_segment(table)
@@ -131,15 +155,16 @@ class GrowingTable:
         self._bytes += table.nbytes
         if self._overflow is not None and self._bytes > _IN_MEMORY:
             self.path, waiting, self._tables = self._overflow, self._tables, []
-            for earlier in waiting:
-                self._write_segment(widen(earlier, self.schema))
+            for earlier in self._widened(waiting):
+                self._write_segment(earlier)
 
     def _write_segment(self, table: pa.Table) -> None:
         assert self.path is not None
         if self._writer is None:
             segment = temporary_name(self.path)
-            self._segments.append(segment)
-            self._writer = ArrowFileWriter(segment, table.schema).__enter__()
+            schema = table.schema.with_metadata(self.metadata or None)
+            self._segments.append((segment, schema))
+            self._writer = ArrowFileWriter(segment, schema).__enter__()
         self._writer.write_table(table)
 
     def _close_segment(self) -> None:
@@ -147,46 +172,64 @@ class GrowingTable:
             self._writer.__exit__(None, None, None)
             self._writer = None
 
+    def _final_schema(self) -> pa.Schema:
+        return (self.schema or pa.schema([])).with_metadata(self.metadata or None)
+
+    def _widened(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        schema, start = self._final_schema(), 0
+        for table in tables:
+            yield widen(table, schema, self._fill, start)
+            start += table.num_rows
+
     def _finish(self) -> None:
         assert self.path is not None
-        schema = (self.schema or pa.schema([])).with_metadata(self.metadata or None)
-        if len(self._segments) == 1 and not self.metadata:
-            self._segments.pop().replace(self.path)
+        schema = self._final_schema()
+        if len(self._segments) == 1 and self._segments[0][1].equals(schema, check_metadata=True):
+            self._segments.pop()[0].replace(self.path)
             return
         with ArrowFileWriter(self.path, schema) as writer:
-            for segment in self._segments:
-                writer.write_table(widen(open_arrow(segment), schema))
+            for table in self._widened(open_arrow(segment) for segment, _ in self._segments):
+                writer.write_table(table)
 
     def table(self) -> pa.Table:
         """Gives the rows: opened from the file if there is one, else as they are in memory."""
         if self.path is not None:
             return open_arrow(self.path)
-        schema = self.schema or pa.schema([])
-        tables = [widen(table, schema) for table in self._tables]
-        return pa.concat_tables(tables) if tables else schema.empty_table()
+        tables = list(self._widened(self._tables))
+        return pa.concat_tables(tables) if tables else self._final_schema().empty_table()
 
 
-def join_files(paths: list[Path], names: list[str] | None = None) -> Any:
+def join_files(paths: Sequence[Path], lengths: Sequence[int], fill: Fill | None = None) -> pa.Table:
     """Brings Arrow files that were made apart to one schema, rewriting those that are narrower.
 
     Args:
         paths: At least one file, in order.
-        names: What to call each in an error.
+        lengths: How many rows a file stands for when it has no columns.
+        fill: Gives the values of columns that a file lacks; see `widen`.
 
     Returns:
         All rows as one table over the mapped files.
 
     Raises:
-        SchemaConflictError: Two files have types for a column that no type joins.
+        SchemaConflictError: Two files have types for a column that no type joins; names the row.
     """
     tables = [open_arrow(path) for path in paths]
-    schema = tables[0].schema
-    for position, table in enumerate(tables[1:], start=1):
+    tables = [
+        table
+        if table.num_columns
+        else rows_without_columns(length).replace_schema_metadata(table.schema.metadata)
+        for table, length in zip(tables, lengths, strict=True)
+    ]
+    schema, row = pa.schema([]), 0
+    for table in tables:
         if not table.schema.equals(schema):
-            schema = unify_schemas(schema, table.schema, file=names[position] if names else None)
+            schema = unify_schemas(schema, table.schema, row=row)
+        row += table.num_rows
+    schema, row = schema.remove_metadata(), 0
     for position, table in enumerate(tables):
         if not table.schema.equals(schema):
-            with ArrowFileWriter(paths[position], schema) as writer:
-                writer.write_table(widen(table, schema))
+            with ArrowFileWriter(paths[position], schema.with_metadata(table.schema.metadata)) as writer:
+                writer.write_table(widen(table, schema, fill, row))
             tables[position] = open_arrow(paths[position])
-    return pa.concat_tables(tables) if len(tables) > 1 else tables[0]
+        row += table.num_rows
+    return pa.concat_tables([table.replace_schema_metadata(None) for table in tables])

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from gristmill.table.view import View
+
 
 class ColumnFormatter(Protocol):
     """What converts one column."""
@@ -16,19 +18,22 @@ class ColumnFormatter(Protocol):
 
 
 class Block:
-    """Some rows, whose columns are converted once, on demand.
+    """Some rows of a view, whose columns are read and converted once, on demand.
 
     Args:
-        table: The rows.
+        view: Where the rows are.
+        start: The first row.
+        stop: The row to stop before.
         formatter: How to convert a column.
     """
 
-    __slots__ = ("_columns", "_formatter", "names", "num_rows", "table")
+    __slots__ = ("_columns", "_formatter", "_rows", "_view", "names", "num_rows")
 
-    def __init__(self, table: pa.Table, formatter: ColumnFormatter) -> None:
-        self.table = table
-        self.names = dict.fromkeys(table.column_names)
-        self.num_rows: int = table.num_rows
+    def __init__(self, view: View, start: int, stop: int, formatter: ColumnFormatter) -> None:
+        self._view = view
+        self._rows = range(start, stop)
+        self.names = view.name_set
+        self.num_rows = stop - start
         self._formatter = formatter
         self._columns: dict[str, Any] = {}
 
@@ -37,7 +42,7 @@ class Block:
         try:
             return self._columns[name]
         except KeyError:
-            values = self._formatter.column(name, self.table.column(name))
+            values = self._formatter.column(name, self._view.take(self._rows, (name,)).column(0))
             self._columns[name] = values
             return values
 
@@ -127,7 +132,8 @@ class LazyRow(_Lazy):
 
     Example:
         >>> from gristmill.formatting.python_rows import PythonFormatter
-        >>> row = Block(pa.table({"a": [1, 2], "b": ["x", "y"]}), PythonFormatter({})).row(1)
+        >>> view = View.from_table(pa.table({"a": [1, 2], "b": ["x", "y"]}))
+        >>> row = Block(view, 0, 2, PythonFormatter({})).row(1)
         >>> row["a"], dict(row)
         (2, {'a': 2, 'b': 'y'})
     """
@@ -147,7 +153,8 @@ class LazyBatch(_Lazy):
 
     Example:
         >>> from gristmill.formatting.python_rows import PythonFormatter
-        >>> LazyBatch(Block(pa.table({"a": [1, 2]}), PythonFormatter({})))["a"]
+        >>> view = View.from_table(pa.table({"a": [1, 2]}))
+        >>> LazyBatch(Block(view, 0, 2, PythonFormatter({})))["a"]
         [1, 2]
     """
 

@@ -86,6 +86,21 @@ class Reader:
             start = until
             size = min(largest, size * 4)
 
+    def rows_at(self, rows: range | IndexVector) -> list[Any]:
+        """Reads some rows at once, in the order asked for."""
+        return self._format_rows(rows)
+
+    def batches(self, size: int, drop_last: bool = False) -> Iterator[Any]:
+        """Reads all rows in batches.
+
+        Args:
+            size: Rows a batch, at least 1.
+            drop_last: Leave out a last batch that is smaller.
+        """
+        rows = self._view.num_rows
+        for start in range(0, rows - rows % size if drop_last else rows, size):
+            yield self.batch(range(start, min(rows, start + size)))
+
     def row(self, index: int) -> Any:
         """Reads one row (already checked).
 
@@ -130,7 +145,7 @@ class Reader:
             return self._spec.transform(self._python.batch(table))
         return self._formatter.batch(table)
 
-    def _format_rows(self, rows: range) -> list[Any]:
+    def _format_rows(self, rows: range | IndexVector) -> list[Any]:
         table = self._view.take(rows, self._columns)
         if self._spec.type == "custom":
             # A transform works on batches; a row is its answer to a batch of one.

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.table.arrow_file import open_many
+from gristmill.table.arrow_file import open_arrow, open_many, write_arrow
 from gristmill.table.gather import gather
 from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, Selection, compose, resolve, selected_rows
@@ -146,6 +146,11 @@ class View:
         return pa.schema([fields[name] for name in self.names])
 
     @cached_property
+    def name_set(self) -> dict[str, None]:
+        """The column names, in order, for looking one up."""
+        return dict.fromkeys(self.names)
+
+    @cached_property
     def row_bytes(self) -> float:
         """Mean bytes of a row as Arrow data, at least 1."""
         total = sum(part.table.nbytes / max(1, part.table.num_rows) for part in self.parts)
@@ -254,6 +259,21 @@ class View:
         size = self.block_rows(100_000, 64 << 20)
         blocks = list(self.blocks(size, columns=columns))
         return pa.concat_tables(blocks) if blocks else self.take(range(0), columns)
+
+    def stored(self, folder: Path) -> View:
+        """Gives the same rows with every part in files, so that another process can map them.
+
+        Args:
+            folder: Where parts that are in memory are written to; it has to outlive the result.
+        """
+        parts = []
+        for number, part in enumerate(self.parts):
+            if not part.files:
+                path = folder / f"part-{number}.arrow"
+                write_arrow(path, part.table)
+                part = replace(Part.from_files([path], open_arrow(path)), selection=part.selection)
+            parts.append(part)
+        return replace(self, parts=tuple(parts))
 
     def origins_table(self) -> pa.Table:
         """Says where each row came from; a view without a record gives nulls."""

@@ -1,0 +1,84 @@
+"""`Column`: the values of one column, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gristmill.dataset.rows import parse_key
+from gristmill.errors import InvalidArgumentError
+from gristmill.formatting import Reader
+from gristmill.table.selection import compose
+
+_BLOCK = 1000
+_SHOWN = 5
+
+
+class Column(Sequence[Any]):
+    """One column of a dataset, as a sequence that reads its values on demand.
+
+    ``column[:]`` gives all values at once, in the dataset's format; a name goes one level into dicts.
+
+    Args:
+        reader: Reads the dataset.
+        name: The column.
+        rows: The rows meant, all of the dataset by default.
+        path: Names of the fields inside the column.
+
+    Example:
+        >>> from gristmill.dataset import Dataset
+        >>> column = Dataset.from_dict({"a": [1, 2, 3]})["a"]
+        >>> column[0], column[1:], len(column), column == [1, 2, 3]
+        (1, [2, 3], 3, True)
+    """
+
+    def __init__(self, reader: Reader, name: str, rows: range, path: tuple[str, ...] = ()) -> None:
+        self._reader = reader
+        self._name = name
+        self._rows = rows
+        self._path = path
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return Column(self._reader, self._name, self._rows, (*self._path, key))
+        single, rows = parse_key(key, len(self))
+        chosen = compose(self._rows, rows)
+        assert chosen is not None
+        values = self._read(chosen)
+        return values[0] if single else values
+
+    def __iter__(self) -> Iterator[Any]:
+        for start in range(0, len(self), _BLOCK):
+            yield from self._read(self._rows[start : start + _BLOCK])
+
+    def _read(self, rows: Any) -> Any:
+        values = self._reader.column(self._name, rows)
+        for field in self._path:
+            values = self._inner(values, field)
+        return values
+
+    def _inner(self, values: Any, field: str) -> list[Any]:
+        try:
+            return [None if value is None else value[field] for value in values]
+        except (KeyError, TypeError, IndexError) as error:
+            raise InvalidArgumentError(
+                f'Column "{self._name}" has no field "{field}" in each of its values.'
+            ) from error
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence | np.ndarray) or isinstance(other, str | bytes):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
+            for mine, theirs in zip(self, other, strict=True)
+        )
+
+    def __repr__(self) -> str:
+        if len(self) <= _SHOWN:
+            return f"Column({list(self)!r})"
+        return f"Column([{', '.join(map(repr, self[:_SHOWN]))}, ...])"

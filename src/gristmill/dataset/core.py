@@ -1,0 +1,1326 @@
+"""The class `Dataset`: its methods in one place, each handing the work to a module of its topic."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.dataset import columns, creating, export, filtering, mapping, splitting
+from gristmill.dataset.calling import Caller
+from gristmill.dataset.column import Column
+from gristmill.dataset.identity import Identity
+from gristmill.dataset.place import Place
+from gristmill.dataset.rows import parse_key
+from gristmill.errors import InvalidArgumentError
+from gristmill.features import Features
+from gristmill.fingerprint import Hasher, validate_fingerprint
+from gristmill.formatting import FormatSpec, Reader
+from gristmill.info import DatasetInfo
+from gristmill.not_there_yet import MissingMethod
+from gristmill.splits import NamedSplit, Split
+from gristmill.table.arrow_file import open_arrow
+from gristmill.table.gather import arrow_vector
+from gristmill.table.origins import Origins
+from gristmill.table.selection import IndexVector, as_vector, parse_indices
+from gristmill.table.view import View
+
+if TYPE_CHECKING:
+    from gristmill.dataset.splits_dict import DatasetDict
+
+
+class Dataset:
+    """Rows in named, typed columns.
+
+    Choosing rows or columns copies nothing, and what `map` computes is stored beside what was there. Iterating and
+    indexing give rows as dicts of Python values, or whatever `set_format` was told.
+
+    Args:
+        arrow_table: The columns.
+        info: What is known about the dataset; its features, if given, describe the columns.
+        split: Name of the split.
+        indices_table: A table whose first column holds the rows meant, in order; all rows if left out.
+        fingerprint: The dataset's fingerprint; computed from the rows if left out.
+
+    Raises:
+        CastError: `info.features` and the columns do not go together.
+
+    Example:
+        >>> ds = Dataset.from_dict({"text": ["a", "b"], "n": [1, 2]})
+        >>> ds
+        Dataset({
+            features: ['text', 'n'],
+            num_rows: 2
+        })
+        >>> ds[0], ds["n"][:], ds[:1]
+        ({'text': 'a', 'n': 1}, [1, 2], {'text': ['a'], 'n': [1]})
+    """
+
+    def __init__(
+        self,
+        arrow_table: pa.Table,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+        indices_table: pa.Table | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        table, features = creating.describe(arrow_table, info.features if info is not None else None)
+        info = copy.copy(info) if info is not None else DatasetInfo()
+        info.features = features
+        identity = Identity(value=fingerprint) if fingerprint else Identity.of_table(table)
+        view = View.from_table(table)
+        if indices_table is not None:
+            rows = parse_indices(indices_table.column(0), table.num_rows)
+            view = view.select(rows)
+            identity = identity if fingerprint else identity.after("indices", Hasher.hash(rows))
+        self._fill(view, info, split, FormatSpec(), identity, None)
+
+    def _fill(
+        self,
+        view: View,
+        info: DatasetInfo,
+        split: str | None,
+        format: FormatSpec,
+        identity: Identity,
+        cache_dir: Path | None,
+    ) -> None:
+        self._view = view
+        self._info = info
+        self._split = None if split is None else NamedSplit(split)
+        self._spec = format
+        self._identity = identity
+        self._cache_dir = cache_dir
+
+    @classmethod
+    def _from_parts(
+        cls,
+        table: pa.Table,
+        *,
+        info: DatasetInfo | None = None,
+        split: str | None = None,
+        fingerprint: str | None = None,
+        origins: Origins | None = None,
+        cache_dir: Path | None = None,
+        cache_files: Sequence[Path] = (),
+    ) -> Dataset:
+        """Makes a dataset of a prepared table.
+
+        Args:
+            table: The rows. If `cache_files` are given, exactly what `open_arrow` gives for them, joined in order.
+            info: What is known; its features, if any, describe the columns.
+            split: Name of the split.
+            fingerprint: Computed from the rows if left out.
+            origins: Where each row came from, if known.
+            cache_dir: Where transforms keep their results; a folder that is deleted at exit if left out.
+            cache_files: The Arrow files behind the table, in order.
+        """
+        made = cls(table, info, None, None, fingerprint)
+        described = made._view.parts[0].table
+        view = View.from_table(described, tuple(map(Path, cache_files)), origins)
+        made._fill(view, made._info, split, FormatSpec(), made._identity, cache_dir)
+        return made
+
+    def _derive(
+        self,
+        name: str,
+        args: object = None,
+        *,
+        view: View | None = None,
+        features: Features | None = None,
+        format: FormatSpec | None = None,
+        fingerprint: str | None = None,
+        identity: Identity | None = None,
+    ) -> Dataset:
+        """Makes the result of a transform: the one place where everything else is carried over.
+
+        Args:
+            name: The transform, for the fingerprint.
+            args: What decides its result, for the fingerprint.
+            view: Its rows and columns, if they changed.
+            features: Its features, if they changed.
+            format: Its format, if it changed.
+            fingerprint: Its fingerprint, if the user gave it.
+            identity: Its fingerprint, if it was needed before.
+        """
+        if fingerprint is not None:
+            validate_fingerprint(fingerprint)
+        info = copy.copy(self._info)
+        info.features = (
+            features if features is not None else columns.pick_features(self.features, self.features)
+        )
+        if fingerprint is not None:
+            identity = Identity(value=fingerprint)
+        elif identity is None:
+            identity = self._identity.after(name, Hasher.hash(args))
+        made = type(self).__new__(type(self))
+        made._fill(
+            self._view if view is None else view,
+            info,
+            self._split,
+            self._spec if format is None else format,
+            identity,
+            self._cache_dir,
+        )
+        return made
+
+    # ---------------------------------------------------------------- making
+
+    @classmethod
+    def from_dict(
+        cls,
+        mapping: Mapping[str, Any],
+        features: Features | None = None,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+        on_mixed_types: str | None = None,
+    ) -> Dataset:
+        """Makes a dataset of columns in memory.
+
+        Args:
+            mapping: Column name to its values: a list, numpy or Arrow array.
+            features: Features to bring the columns to; inferred from all values if left out.
+            info: What is known about the dataset.
+            split: Name of the split.
+            on_mixed_types: ``"use_json"`` is documented and still to come.
+
+        Raises:
+            SchemaConflictError: A column's values have no common type.
+            CastError: A value does not fit its feature.
+            InvalidArgumentError: The columns differ in length.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).features
+            {'a': Value('int64')}
+        """
+        creating.check_mixed_types(on_mixed_types)
+        table = creating.columns_to_table(mapping, creating.wanted_features(features, info))
+        return cls(table, info, split)
+
+    @classmethod
+    def from_list(
+        cls,
+        mapping: Sequence[Mapping[str, Any]],
+        features: Features | None = None,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+        on_mixed_types: str | None = None,
+    ) -> Dataset:
+        """Makes a dataset of rows in memory; a key that a row lacks is None there.
+
+        Args:
+            mapping: The rows.
+            features: As for `from_dict`.
+            info: As for `from_dict`.
+            split: As for `from_dict`.
+            on_mixed_types: As for `from_dict`.
+
+        Raises:
+            SchemaConflictError: A column's values have no common type; names the row.
+
+        Example:
+            >>> Dataset.from_list([{"a": 1}, {"a": 2, "b": "x"}])[0]
+            {'a': 1, 'b': None}
+        """
+        creating.check_mixed_types(on_mixed_types)
+        table = creating.rows_to_table(mapping, creating.wanted_features(features, info))
+        return cls(table, info, split)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        df: Any,
+        features: Features | None = None,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+        preserve_index: bool | None = None,
+    ) -> Dataset:
+        """Makes a dataset of a data frame.
+
+        Args:
+            df: A pandas frame.
+            features: As for `from_dict`.
+            info: As for `from_dict`.
+            split: As for `from_dict`.
+            preserve_index: Keep the frame's index as a column; by default any but a plain range.
+
+        Raises:
+            CastError: A value does not fit its feature.
+        """
+        table = creating.frame_to_table(df, creating.wanted_features(features, info), preserve_index)
+        return cls(table, info, split)
+
+    @classmethod
+    def from_file(
+        cls,
+        filename: str,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+        indices_filename: str | None = None,
+        in_memory: bool = False,
+    ) -> Dataset:
+        """Opens an Arrow file; its rows stay on disk.
+
+        Args:
+            filename: An Arrow IPC stream or file.
+            info: What is known about the dataset.
+            split: Name of the split.
+            indices_filename: An Arrow file with the rows meant.
+            in_memory: Read the rows into memory.
+
+        Raises:
+            FileMissingError: There is no such file.
+            FileFormatError: It is damaged, or not Arrow.
+        """
+        path = Path(filename)
+        files = () if in_memory else (path,)
+        made = cls._from_parts(
+            open_arrow(path, in_memory),
+            info=info,
+            split=split,
+            cache_dir=None if in_memory else path.parent,
+            cache_files=files,
+        )
+        if indices_filename is None:
+            return made
+        rows = parse_indices(open_arrow(indices_filename).column(0), len(made))
+        return made._derive("indices", rows, view=made._view.select(rows))
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: pa.Buffer,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+        indices_buffer: pa.Buffer | None = None,
+    ) -> Dataset:
+        """Opens an Arrow IPC stream in memory.
+
+        Args:
+            buffer: The stream.
+            info: What is known about the dataset.
+            split: Name of the split.
+            indices_buffer: A stream with the rows meant.
+
+        Raises:
+            FileFormatError: A buffer is not an Arrow stream.
+        """
+        indices = None if indices_buffer is None else creating.read_buffer(indices_buffer)
+        return cls(creating.read_buffer(buffer), info, split, indices)
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Iterable[Mapping[str, Any]]],
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        gen_kwargs: dict[str, Any] | None = None,
+        num_proc: int | None = None,
+        split: NamedSplit = Split.TRAIN,
+        fingerprint: str | None = None,
+        **kwargs: Any,  # noqa: ARG004  # documented
+    ) -> Dataset:
+        """Makes a dataset of the rows that a generator function yields.
+
+        The rows go to an Arrow file in the cache, so there may be more of them than memory holds. The same function
+        with the same arguments is run once only, unless caching is disabled.
+
+        Args:
+            generator: A function that yields rows as dicts.
+            features: Features to bring the rows to; inferred from all rows if left out.
+            cache_dir: Folder of the cache; ``HF_DATASETS_CACHE`` by default.
+            keep_in_memory: Keep the rows in memory instead.
+            gen_kwargs: Arguments of the function.
+            num_proc: Worker processes; each takes its share of every list in `gen_kwargs`.
+            split: Name of the split.
+            fingerprint: Names the result in place of a hash of function and arguments.
+            **kwargs: Accepted for compatibility.
+
+        Raises:
+            TransformError: The function failed; names the row.
+            SchemaConflictError: A column's values have no common type.
+
+        Example:
+            >>> def numbers(n):
+            ...     for i in range(n):
+            ...         yield {"i": i}
+            >>> Dataset.from_generator(numbers, gen_kwargs={"n": 3}, keep_in_memory=True)["i"][:]
+            [0, 1, 2]
+        """
+        made = creating.run_generator(
+            generator, features, cache_dir, keep_in_memory, gen_kwargs or {}, num_proc, fingerprint
+        )
+        return Dataset._from_parts(
+            made.table,
+            info=DatasetInfo(features=features, builder_name="generator", dataset_name="generator"),
+            split=split,
+            fingerprint=made.fingerprint,
+            cache_dir=made.folder,
+            cache_files=made.files,
+        )
+
+    # ---------------------------------------------------------------- looking
+
+    @property
+    def data(self) -> pa.Table:
+        """The Arrow table behind the dataset; rows that are not selected may be in it (see `_indices`)."""
+        return self._data
+
+    @cached_property
+    def _data(self) -> pa.Table:
+        parts = self._view.parts
+        if len(parts) == 1:
+            table = parts[0].table.select(list(self._view.names))
+            return table.replace_schema_metadata(columns.schema_metadata(self.features))
+        return columns.described_table(self._view, self.features)
+
+    @property
+    def _indices(self) -> pa.Table | None:
+        """The selected rows of `data` as a table with one column, or None for all."""
+        parts = self._view.parts
+        if len(parts) != 1 or parts[0].selection is None:
+            return None
+        rows = arrow_vector(as_vector(parts[0].selection)).cast(pa.uint64())
+        return pa.table({"indices": rows})
+
+    @property
+    def info(self) -> DatasetInfo:
+        """What is known about the dataset."""
+        return self._info
+
+    @property
+    def features(self) -> Features:
+        """The columns and what they mean."""
+        assert self._info.features is not None
+        return self._info.features
+
+    @property
+    def split(self) -> NamedSplit | None:
+        """Name of the split, if it is one."""
+        return self._split
+
+    @property
+    def builder_name(self) -> str | None:
+        """What prepared the dataset."""
+        return self._info.builder_name
+
+    @property
+    def citation(self) -> str:
+        """How to cite it."""
+        return self._info.citation
+
+    @property
+    def config_name(self) -> str | None:
+        """The config it is."""
+        return self._info.config_name
+
+    @property
+    def dataset_size(self) -> int | None:
+        """Bytes of its prepared rows."""
+        return self._info.dataset_size
+
+    @property
+    def description(self) -> str:
+        """What it is, in words."""
+        return self._info.description
+
+    @property
+    def download_checksums(self) -> dict[str, Any] | None:
+        """Size and checksum of what was downloaded, by URL."""
+        return self._info.download_checksums
+
+    @property
+    def download_size(self) -> int | None:
+        """Bytes downloaded."""
+        return self._info.download_size
+
+    @property
+    def homepage(self) -> str:
+        """Its home page."""
+        return self._info.homepage
+
+    @property
+    def license(self) -> str:
+        """Its licence."""
+        return self._info.license
+
+    @property
+    def size_in_bytes(self) -> int | None:
+        """Bytes downloaded and prepared."""
+        return self._info.size_in_bytes
+
+    @property
+    def supervised_keys(self) -> Any:
+        """Kept as read, for old info files."""
+        return self._info.supervised_keys
+
+    @property
+    def version(self) -> str | None:
+        """Its version."""
+        return self._info.version
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows."""
+        return self._view.num_rows
+
+    @property
+    def num_columns(self) -> int:
+        """How many columns."""
+        return len(self._view.names)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self._view.names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.num_rows, self.num_columns
+
+    @property
+    def cache_files(self) -> list[dict[str, str]]:
+        """The Arrow files behind the dataset, each as ``{"filename": path}``."""
+        return [{"filename": str(file)} for file in self._view.files]
+
+    @property
+    def _fingerprint(self) -> str:
+        return self._identity.value
+
+    def origins(self) -> pa.Table:
+        """Says where each row came from.
+
+        Returns:
+            A table with one row a row and the columns source, revision, file, row_index (the row in the file, from
+            0); all null where it is not known, for example after a `map` that made other rows.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1]}).origins().column_names
+            ['source', 'revision', 'file', 'row_index']
+        """
+        return self._view.origins_table()
+
+    def __len__(self) -> int:
+        return self._view.num_rows
+
+    def __repr__(self) -> str:
+        return f"Dataset({{\n    features: {list(self.features)},\n    num_rows: {self.num_rows}\n}})"
+
+    def __reduce__(self) -> Any:
+        state = (self._view, self._info, self._split, self._spec, self._fingerprint, self._cache_dir)
+        return _restore, (type(self), state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
+        # Rows never change, so they are shared; what a user may change is not.
+        made = self._derive("copy", fingerprint=self._fingerprint)
+        made._info = copy.deepcopy(self._info, memo)
+        return made
+
+    def __copy__(self) -> Dataset:
+        return self._derive("copy", fingerprint=self._fingerprint)
+
+    def __gristmill_hash__(self) -> str:
+        return self._fingerprint
+
+    # ---------------------------------------------------------------- reading
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self._view, self.features, self._spec)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            columns.check_columns(key, self._view.names)
+            return Column(self._reader, key, range(len(self)))
+        single, rows = parse_key(key, len(self))
+        return self._reader.row(rows[0]) if single else self._reader.batch(rows)
+
+    def __getitems__(self, keys: Sequence[int]) -> list[Any]:
+        """Gives several rows, as PyTorch's DataLoader asks for them."""
+        _, rows = parse_key(list(keys), len(self))
+        return self._reader.rows_at(rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._reader.rows()
+
+    def iter(self, batch_size: int, drop_last_batch: bool = False) -> Iterator[Any]:
+        """Iterates over batches.
+
+        Args:
+            batch_size: Rows a batch.
+            drop_last_batch: Leave out a last batch that is smaller.
+
+        Raises:
+            InvalidArgumentError: `batch_size` is below 1.
+
+        Example:
+            >>> [batch["a"] for batch in Dataset.from_dict({"a": [1, 2, 3]}).iter(2)]
+            [[1, 2], [3]]
+        """
+        if batch_size < 1:
+            raise InvalidArgumentError.from_value("batch_size", batch_size, "at least 1")
+        return self._reader.batches(batch_size, drop_last_batch)
+
+    # ---------------------------------------------------------------- formats
+
+    @property
+    def format(self) -> dict[str, Any]:
+        """The format in force: type, format_kwargs, columns, output_all_columns."""
+        names = self._view.names if self._spec.columns is None else self._spec.columns
+        return {
+            "type": self._spec.type,
+            "format_kwargs": dict(self._spec.kwargs),
+            "columns": list(names),
+            "output_all_columns": self._spec.output_all_columns,
+        }
+
+    def set_format(
+        self,
+        type: str | None = None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+        **format_kwargs: Any,
+    ) -> None:
+        """Sets how rows and batches look from now on.
+
+        Args:
+            type: None for Python values, ``"numpy"``, ``"pandas"`` or ``"arrow"``.
+            columns: The columns to give; all by default.
+            output_all_columns: Give the other columns too, as Python values.
+            **format_kwargs: Options of the format, for example ``dtype`` for numpy.
+
+        Raises:
+            InvalidArgumentError: The type is not known.
+            ColumnNotFoundError: A column does not exist.
+        """
+        self._spec = FormatSpec.parse(type, columns, output_all_columns, format_kwargs, self._view.names)
+        self.__dict__.pop("_reader", None)
+
+    def with_format(
+        self,
+        type: str | None = None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+        **format_kwargs: Any,
+    ) -> Dataset:
+        """Gives the same dataset in a format, see `set_format`.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).with_format("numpy")["a"][:]
+            array([1, 2])
+        """
+        spec = FormatSpec.parse(type, columns, output_all_columns, format_kwargs, self._view.names)
+        return self._derive("format", format=spec, fingerprint=self._fingerprint)
+
+    def reset_format(self) -> None:
+        """Gives all columns as Python values again."""
+        self.set_format()
+
+    @contextlib.contextmanager
+    def formatted_as(
+        self,
+        type: str | None = None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+        **format_kwargs: Any,
+    ) -> Iterator[None]:
+        """Sets a format for the length of a ``with`` block, see `set_format`."""
+        before = self._spec
+        try:
+            self.set_format(type, columns, output_all_columns, **format_kwargs)
+            yield
+        finally:
+            self._spec = before
+            self.__dict__.pop("_reader", None)
+
+    def set_transform(
+        self,
+        transform: Callable[..., Any] | None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+    ) -> None:
+        """Sets a function that turns batches into what is given to the user, when they are read.
+
+        Args:
+            transform: Takes a dict of columns, gives one back; None resets.
+            columns: The columns it is given; all by default.
+            output_all_columns: Give the other columns too, as Python values.
+        """
+        if transform is None:
+            self.reset_format()
+        else:
+            self.set_format("custom", columns, output_all_columns, transform=transform)
+
+    def with_transform(
+        self,
+        transform: Callable[..., Any] | None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+    ) -> Dataset:
+        """Gives the same dataset with a transform, see `set_transform`."""
+        made = copy.copy(self)
+        made.set_transform(transform, columns, output_all_columns)
+        return made
+
+    # ---------------------------------------------------------------- choosing rows
+
+    def _choose(self, name: str, rows: range | IndexVector, fingerprint: str | None = None) -> Dataset:
+        return self._derive(name, rows, view=self._view.select(rows), fingerprint=fingerprint)
+
+    def select(
+        self,
+        indices: Iterable[int],
+        keep_in_memory: bool = False,
+        indices_cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        new_fingerprint: str | None = None,
+    ) -> Dataset:
+        """Chooses rows by number, in the order given; nothing is copied.
+
+        Args:
+            indices: Row numbers from 0: a range, list, array, generator, ...
+            keep_in_memory: Accepted for compatibility; row numbers are always in memory.
+            indices_cache_file_name: Accepted for compatibility.
+            writer_batch_size: Accepted for compatibility.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            RowIndexError: A row does not exist.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2, 3]}).select([2, 0])["a"][:]
+            [3, 1]
+        """
+        return self._choose("select", parse_indices(indices, len(self)), new_fingerprint)
+
+    def skip(self, n: int) -> Dataset:
+        """Leaves out the first `n` rows."""
+        return self._choose("select", range(min(max(n, 0), len(self)), len(self)))
+
+    def take(self, n: int) -> Dataset:
+        """Keeps the first `n` rows only."""
+        return self._choose("select", range(min(max(n, 0), len(self))))
+
+    def shuffle(
+        self,
+        seed: int | None = None,
+        generator: np.random.Generator | None = None,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        indices_cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        new_fingerprint: str | None = None,
+    ) -> Dataset:
+        """Puts the rows into a random order; nothing is copied.
+
+        Args:
+            seed: The same seed gives the same order; without it numpy's global state decides.
+            generator: A numpy generator to use instead.
+            keep_in_memory: Accepted for compatibility; row numbers are always in memory.
+            load_from_cache_file: Accepted for compatibility.
+            indices_cache_file_name: Accepted for compatibility.
+            writer_batch_size: Accepted for compatibility.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            InvalidArgumentError: Both seed and generator are given.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2, 3]}).shuffle(seed=42)["a"][:]
+            [3, 2, 1]
+        """
+        order = splitting.make_generator(seed, generator).permutation(len(self))
+        return self._choose("shuffle", order.astype(np.int64, copy=False), new_fingerprint)
+
+    def shard(
+        self,
+        num_shards: int,
+        index: int,
+        contiguous: bool = True,
+        keep_in_memory: bool = False,
+        indices_cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+    ) -> Dataset:
+        """Gives one of several parts of nearly equal size; together they have each row once.
+
+        Args:
+            num_shards: How many parts.
+            index: Which one, from 0.
+            contiguous: Consecutive rows; otherwise every `num_shards`-th row.
+            keep_in_memory: Accepted for compatibility; row numbers are always in memory.
+            indices_cache_file_name: Accepted for compatibility.
+            writer_batch_size: Accepted for compatibility.
+
+        Raises:
+            InvalidArgumentError: There is no such part.
+        """
+        return self._choose("select", splitting.shard_rows(len(self), num_shards, index, contiguous))
+
+    def train_test_split(
+        self,
+        test_size: float | None = None,
+        train_size: float | None = None,
+        shuffle: bool = True,
+        stratify_by_column: str | None = None,
+        seed: int | None = None,
+        generator: np.random.Generator | None = None,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        train_indices_cache_file_name: str | None = None,
+        test_indices_cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        train_new_fingerprint: str | None = None,
+        test_new_fingerprint: str | None = None,
+    ) -> DatasetDict:
+        """Divides the rows into ``train`` and ``test``; nothing is copied.
+
+        Args:
+            test_size: Number of rows (int) or share (float); a quarter if neither size is given.
+            train_size: Likewise; the rest by default.
+            shuffle: Put the rows into a random order first.
+            stratify_by_column: A ClassLabel column whose classes get the same share in both parts.
+            seed: As for `shuffle`.
+            generator: As for `shuffle`.
+            keep_in_memory: Accepted for compatibility; row numbers are always in memory.
+            load_from_cache_file: Accepted for compatibility.
+            train_indices_cache_file_name: Accepted for compatibility.
+            test_indices_cache_file_name: Accepted for compatibility.
+            writer_batch_size: Accepted for compatibility.
+            train_new_fingerprint: Fingerprint of the train part.
+            test_new_fingerprint: Fingerprint of the test part.
+
+        Raises:
+            InvalidArgumentError: The sizes do not go together, or the column can't be stratified by.
+
+        Example:
+            >>> parts = Dataset.from_dict({"a": range(10)}).train_test_split(test_size=3, seed=0)
+            >>> len(parts["train"]), len(parts["test"])
+            (7, 3)
+        """
+        from gristmill.dataset.splits_dict import DatasetDict
+
+        sizes = splitting.SplitSizes.parse(len(self), test_size, train_size)
+        numbers = splitting.make_generator(seed, generator) if shuffle and len(self) else None
+        if stratify_by_column is not None:
+            labels = splitting.class_ids(self._view, self.features, stratify_by_column, shuffle)
+            assert numbers is not None or not len(self)
+            train, test = splitting.split_rows_by_class(labels, sizes, numbers or np.random.default_rng(0))
+        else:
+            train, test = splitting.split_rows(len(self), sizes, numbers)
+        return DatasetDict(
+            {
+                "train": self._choose("select", train, train_new_fingerprint),
+                "test": self._choose("select", test, test_new_fingerprint),
+            }
+        )
+
+    def flatten_indices(
+        self,
+        keep_in_memory: bool = False,
+        cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        features: Features | None = None,
+        disable_nullable: bool = False,
+        num_proc: int | None = None,
+        new_fingerprint: str | None = None,
+    ) -> Dataset:
+        """Writes the rows out in their order, so that reading them needs no row numbers any more.
+
+        Args:
+            keep_in_memory: Keep the rows in memory instead of a file.
+            cache_file_name: File to write to.
+            writer_batch_size: Accepted for compatibility.
+            features: Features to bring the rows to.
+            disable_nullable: Accepted for compatibility.
+            num_proc: Accepted for compatibility; gathering rows is done here.
+            new_fingerprint: Fingerprint of the result.
+        """
+        job = filtering.FlattenJob(self._view, features)
+        place = self._place(
+            "flatten_indices",
+            None if features is None else features.to_dict(),
+            keep_in_memory=keep_in_memory,
+            cache_file_name=cache_file_name,
+            new_fingerprint=new_fingerprint,
+        )
+        view = filtering.run_flatten(job, place, num_proc)
+        return self._derive("flatten_indices", view=view, features=features, identity=place.identity)
+
+    # ---------------------------------------------------------------- choosing columns
+
+    def select_columns(
+        self, column_names: str | Sequence[str], new_fingerprint: str | None = None
+    ) -> Dataset:
+        """Keeps some columns, in the order given.
+
+        Args:
+            column_names: One name or several.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            ColumnNotFoundError: One does not exist.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1], "b": [2]}).select_columns("b")[0]
+            {'b': 2}
+        """
+        return self._keep(columns.check_columns(column_names, self._view.names), new_fingerprint)
+
+    def remove_columns(
+        self, column_names: str | Sequence[str], new_fingerprint: str | None = None
+    ) -> Dataset:
+        """Leaves out some columns.
+
+        Args:
+            column_names: One name or several.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            ColumnNotFoundError: One does not exist.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1], "b": [2]}).remove_columns(["b"])[0]
+            {'a': 1}
+        """
+        gone = set(columns.check_columns(column_names, self._view.names))
+        return self._keep([name for name in self._view.names if name not in gone], new_fingerprint)
+
+    def _keep(self, names: list[str], fingerprint: str | None) -> Dataset:
+        return self._derive(
+            "select_columns",
+            names,
+            view=self._view.choose(names),
+            features=columns.pick_features(self.features, names),
+            format=self._spec.within(names),
+            fingerprint=fingerprint,
+        )
+
+    def rename_column(
+        self, original_column_name: str, new_column_name: str, new_fingerprint: str | None = None
+    ) -> Dataset:
+        """Gives a column another name.
+
+        Args:
+            original_column_name: Its name so far.
+            new_column_name: Its new name.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            ColumnNotFoundError: There is no such column.
+            InvalidArgumentError: The new name is taken.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1]}).rename_column("a", "b")[0]
+            {'b': 1}
+        """
+        return self.rename_columns({original_column_name: new_column_name}, new_fingerprint)
+
+    def rename_columns(
+        self, column_mapping: Mapping[str, str], new_fingerprint: str | None = None
+    ) -> Dataset:
+        """Gives several columns other names.
+
+        Args:
+            column_mapping: New name by old name.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            ColumnNotFoundError: There is no such column.
+            InvalidArgumentError: A new name is taken.
+        """
+        renaming = columns.check_renaming(column_mapping, self._view.names)
+        return self._derive(
+            "rename_columns",
+            renaming,
+            view=self._view.rename(renaming),
+            features=columns.rename_features(self.features, renaming),
+            format=self._spec.renamed(renaming),
+            fingerprint=new_fingerprint,
+        )
+
+    def add_column(
+        self, name: str, column: Any, new_fingerprint: str | None = None, feature: Any = None
+    ) -> Dataset:
+        """Adds a column of values; the other columns are not copied.
+
+        Args:
+            name: Its name.
+            column: One value a row: a list, numpy or Arrow array.
+            new_fingerprint: Fingerprint of the result.
+            feature: Its feature; inferred if left out.
+
+        Raises:
+            InvalidArgumentError: The name exists, or the number of values is not the number of rows.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).add_column("b", ["x", "y"])[1]
+            {'a': 2, 'b': 'y'}
+        """
+        view, arrow_type = columns.add_values(self._view, name, column, feature)
+        features = columns.pick_features(self.features, self._view.names)
+        features[name] = creating.feature_of(arrow_type) if feature is None else feature
+        values = view.take(range(len(view.table([name]))), [name])
+        return self._derive("add_column", values, view=view, features=features, fingerprint=new_fingerprint)
+
+    # ---------------------------------------------------------------- computing
+
+    def map(
+        self,
+        function: Callable[..., Any] | None = None,
+        with_indices: bool = False,
+        with_rank: bool = False,
+        input_columns: str | list[str] | None = None,
+        batched: bool = False,
+        batch_size: int | None = 1000,
+        drop_last_batch: bool = False,
+        remove_columns: str | list[str] | None = None,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        features: Features | None = None,
+        disable_nullable: bool = False,
+        fn_kwargs: dict[str, Any] | None = None,
+        num_proc: int | None = None,
+        suffix_template: str = "_{rank:05d}_of_{num_proc:05d}",
+        new_fingerprint: str | None = None,
+        desc: str | None = None,
+        try_original_type: bool | None = True,
+        on_mixed_types: str | None = "use_json",
+    ) -> Dataset:
+        """Applies a function to every row or batch and keeps what it returns.
+
+        Only the columns that the function returns are written; the others stay where they are. The result is kept
+        under the fingerprint of rows, function and arguments, and found again by a later run, whatever `num_proc`.
+
+        Args:
+            function: Takes a row (or with `batched` a dict of columns) and returns a dict of new or changed values,
+                or None to change nothing. With `batched` it may return more or fewer rows than it was given, if it
+                returns all columns that remain.
+            with_indices: Also pass the row number (or the list of them).
+            with_rank: Also pass the number of the worker process.
+            input_columns: Pass these columns as arguments, in place of the row.
+            batched: Pass batches.
+            batch_size: Rows a batch; None, or less than 1, means all rows at once.
+            drop_last_batch: Leave out a last batch that is smaller.
+            remove_columns: Columns to leave out of the result (unless the function returns them).
+            keep_in_memory: Keep the result in memory instead of a file.
+            load_from_cache_file: Use the result of an earlier run; by default if caching is enabled.
+            cache_file_name: File to keep the result in.
+            writer_batch_size: Accepted for compatibility; batches are as large as reading them likes.
+            features: Features of the result; inferred over all rows if left out.
+            disable_nullable: Accepted for compatibility.
+            fn_kwargs: Further arguments of the function.
+            num_proc: Worker processes; None, 0 or 1 works here.
+            suffix_template: Accepted for compatibility.
+            new_fingerprint: Fingerprint of the result.
+            desc: What the progress bar says.
+            try_original_type: Keep the type of a changed column if the new values fit it.
+            on_mixed_types: Accepted for compatibility; values without a common type are an error.
+
+        Returns:
+            A new dataset.
+
+        Raises:
+            TransformError: The function failed; names the row and keeps the function's error as the cause.
+            TransformOutputError: It returned something that can't become rows.
+            WorkerDiedError: A worker process ended without an answer.
+            SchemaConflictError: A column's values have no common type.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).map(lambda row: {"b": row["a"] * 10})[1]
+            {'a': 2, 'b': 20}
+        """
+        caller = Caller.plan(
+            self._view,
+            self.features,
+            self._spec,
+            function=function if function is not None else _identity,
+            batched=batched,
+            with_indices=with_indices,
+            with_rank=with_rank,
+            input_columns=input_columns,
+            fn_kwargs=fn_kwargs,
+        )
+        job = mapping.MapJob.plan(
+            caller,
+            batch_size=batch_size,
+            drop_last_batch=drop_last_batch,
+            remove_columns=remove_columns,
+            features=features,
+            keep_types=bool(try_original_type),
+        )
+        place = self._place(
+            "map",
+            job.key,
+            keep_in_memory=keep_in_memory,
+            load_from_cache_file=load_from_cache_file,
+            cache_file_name=cache_file_name,
+            new_fingerprint=new_fingerprint,
+        )
+        result = mapping.run_map(job, place, self.features, num_proc, desc or "Map")
+        return self._derive(
+            "map",
+            view=result.view,
+            features=result.features,
+            format=self._spec.within(result.view.names, result.added),
+            identity=place.identity,
+        )
+
+    def filter(
+        self,
+        function: Callable[..., Any] | None = None,
+        with_indices: bool = False,
+        with_rank: bool = False,
+        input_columns: str | list[str] | None = None,
+        batched: bool = False,
+        batch_size: int | None = 1000,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        fn_kwargs: dict[str, Any] | None = None,
+        num_proc: int | None = None,
+        suffix_template: str = "_{rank:05d}_of_{num_proc:05d}",
+        new_fingerprint: str | None = None,
+        desc: str | None = None,
+    ) -> Dataset:
+        """Keeps the rows for which a function says yes; no row is copied.
+
+        Args:
+            function: Takes a row (or with `batched` a dict of columns) and returns whether to keep it (or a list of
+                that).
+            with_indices: As for `map`.
+            with_rank: As for `map`.
+            input_columns: As for `map`.
+            batched: As for `map`.
+            batch_size: As for `map`.
+            keep_in_memory: As for `map`.
+            load_from_cache_file: As for `map`.
+            cache_file_name: As for `map`.
+            writer_batch_size: Accepted for compatibility.
+            fn_kwargs: As for `map`.
+            num_proc: As for `map`.
+            suffix_template: Accepted for compatibility.
+            new_fingerprint: Fingerprint of the result.
+            desc: What the progress bar says.
+
+        Raises:
+            TransformError: The function failed; names the row.
+            TransformOutputError: It did not answer once a row.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2, 3]}).filter(lambda row: row["a"] > 1)["a"][:]
+            [2, 3]
+        """
+        caller = Caller.plan(
+            self._view,
+            self.features,
+            self._spec,
+            function=function if function is not None else _yes,
+            batched=batched,
+            with_indices=with_indices,
+            with_rank=with_rank,
+            input_columns=input_columns,
+            fn_kwargs=fn_kwargs,
+        )
+        job = filtering.FilterJob.plan(caller, batch_size)
+        place = self._place(
+            "filter",
+            job.key,
+            keep_in_memory=keep_in_memory,
+            load_from_cache_file=load_from_cache_file,
+            cache_file_name=cache_file_name,
+            new_fingerprint=new_fingerprint,
+        )
+        rows = filtering.run_filter(job, place, num_proc, desc or "Filter")
+        return self._derive("filter", view=self._view.select(rows), identity=place.identity)
+
+    def _place(self, name: str, key: object, **options: Any) -> Place:
+        return Place.plan(self._identity, name, Hasher.hash(key), self._cache_dir, **options)
+
+    # ---------------------------------------------------------------- giving away
+
+    def to_dict(
+        self, batch_size: int | None = None, batched: bool = False
+    ) -> dict[str, list[Any]] | Iterator[dict[str, list[Any]]]:
+        """Gives all rows as a dict of columns of Python values.
+
+        Args:
+            batch_size: Rows a batch, with `batched`.
+            batched: Give an iterator of batches.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).to_dict()
+            {'a': [1, 2]}
+        """
+        plain = Reader(self._view, self.features, FormatSpec())
+        if batched:
+            return plain.batches(batch_size or 1000)
+        whole: dict[str, list[Any]] = plain.batch(range(len(self)))
+        return whole
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Gives all rows as a list of dicts of Python values.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).to_list()
+            [{'a': 1}, {'a': 2}]
+        """
+        return list(Reader(self._view, self.features, FormatSpec()).rows())
+
+    def to_pandas(self, batch_size: int | None = None, batched: bool = False) -> Any:
+        """Gives all rows as a pandas frame.
+
+        Args:
+            batch_size: Rows a batch, with `batched`.
+            batched: Give an iterator of frames.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        reader = Reader(self._view, self.features, FormatSpec("pandas"))
+        return reader.batches(batch_size or 1000) if batched else reader.batch(range(len(self)))
+
+    def to_parquet(
+        self,
+        path_or_buf: Any,
+        batch_size: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+        **parquet_writer_kwargs: Any,
+    ) -> int:
+        """Writes the rows to a Parquet file, whole or not at all.
+
+        Args:
+            path_or_buf: Path, or an open binary file.
+            batch_size: Rows a row group.
+            storage_options: Options of a remote file system, still to come.
+            **parquet_writer_kwargs: Options of `pyarrow.parquet.ParquetWriter`.
+
+        Returns:
+            Bytes of the rows as Arrow data.
+
+        Raises:
+            FileError: The file can't be written.
+        """
+        options = {"batch_size": batch_size, **parquet_writer_kwargs}
+        return export.write_rows(self._view, self.features, "parquet", path_or_buf, storage_options, options)
+
+    def to_json(
+        self,
+        path_or_buf: Any,
+        batch_size: int | None = None,
+        num_proc: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+        **to_json_kwargs: Any,
+    ) -> int:
+        """Writes the rows as JSON, one object a line, whole or not at all.
+
+        Args:
+            path_or_buf: Path, or an open binary file.
+            batch_size: Rows converted at once.
+            num_proc: Accepted for compatibility.
+            storage_options: Options of a remote file system, still to come.
+            **to_json_kwargs: ``lines=False`` writes one array.
+
+        Returns:
+            Bytes written.
+
+        Raises:
+            FileError: The file can't be written.
+            InvalidArgumentError: An option is not known.
+        """
+        return export.write_rows(
+            self._view, self.features, "json", path_or_buf, storage_options, to_json_kwargs
+        )
+
+    def to_csv(
+        self,
+        path_or_buf: Any,
+        batch_size: int | None = None,
+        num_proc: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+        **to_csv_kwargs: Any,
+    ) -> int:
+        """Writes the rows as CSV with a header line, whole or not at all.
+
+        Args:
+            path_or_buf: Path, or an open binary file.
+            batch_size: Rows converted at once.
+            num_proc: Accepted for compatibility.
+            storage_options: Options of a remote file system, still to come.
+            **to_csv_kwargs: Options of the CSV writer.
+
+        Returns:
+            Bytes written.
+
+        Raises:
+            FileError: The file can't be written.
+            InvalidArgumentError: An option is not known.
+        """
+        return export.write_rows(
+            self._view, self.features, "csv", path_or_buf, storage_options, to_csv_kwargs
+        )
+
+    # ---------------------------------------------------------------- still to come
+
+    add_elasticsearch_index = MissingMethod()
+    add_faiss_index = MissingMethod()
+    add_faiss_index_from_external_arrays = MissingMethod()
+    add_item = MissingMethod()
+    align_labels_with_mapping = MissingMethod()
+    batch = MissingMethod()
+    cast = MissingMethod()
+    cast_column = MissingMethod()
+    class_encode_column = MissingMethod()
+    cleanup_cache_files = MissingMethod()
+    drop_index = MissingMethod()
+    flatten = MissingMethod()
+    from_csv = MissingMethod()
+    from_json = MissingMethod()
+    from_parquet = MissingMethod()
+    from_polars = MissingMethod()
+    from_spark = MissingMethod()
+    from_sql = MissingMethod()
+    from_text = MissingMethod()
+    get_index = MissingMethod()
+    get_nearest_examples = MissingMethod()
+    get_nearest_examples_batch = MissingMethod()
+    is_index_initialized = MissingMethod()
+    list_indexes = MissingMethod()
+    load_elasticsearch_index = MissingMethod()
+    load_faiss_index = MissingMethod()
+    load_from_disk = MissingMethod()
+    push_to_hub = MissingMethod()
+    repeat = MissingMethod()
+    save_faiss_index = MissingMethod()
+    save_to_disk = MissingMethod()
+    search = MissingMethod()
+    search_batch = MissingMethod()
+    sort = MissingMethod()
+    to_iterable_dataset = MissingMethod()
+    to_polars = MissingMethod()
+    to_sql = MissingMethod()
+    to_tf_dataset = MissingMethod()
+    unique = MissingMethod()
+
+
+def _identity(row: Any) -> Any:
+    return row
+
+
+def _yes(_: Any) -> bool:
+    return True
+
+
+def _restore(cls: type[Dataset], state: tuple[Any, ...]) -> Dataset:
+    view, info, split, spec, fingerprint, cache_dir = state
+    made = cls.__new__(cls)
+    made._fill(view, info, split, spec, Identity(value=fingerprint), cache_dir)
+    return made

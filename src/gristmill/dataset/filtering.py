@@ -1,0 +1,191 @@
+"""`filter` and `flatten_indices`: which rows stay, and writing rows out in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.dataset.calling import Caller
+from gristmill.dataset.mapping import batch_unit
+from gristmill.dataset.pieces import compute
+from gristmill.dataset.place import Place
+from gristmill.engine import GrowingTable
+from gristmill.errors import TransformOutputError, shorten
+from gristmill.features import Features
+from gristmill.features.cast import cast_array
+from gristmill.table.gather import arrow_vector
+from gristmill.table.selection import IndexVector, compact
+from gristmill.table.view import Part, View
+
+_ROWS = "indices"
+
+
+@dataclass(frozen=True)
+class FilterJob:
+    """One call of `filter`, ready to be computed for any range of rows.
+
+    Attributes:
+        caller: The function and how it is called.
+        unit: Rows a batch; 1 if the function takes single rows.
+    """
+
+    caller: Caller
+    unit: int
+
+    @classmethod
+    def plan(cls, caller: Caller, batch_size: int | None) -> FilterJob:
+        """Makes the job; `batch_size` as documented for `Dataset.filter`."""
+        return cls(caller, batch_unit(caller, batch_size))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What decides the result, for the fingerprint."""
+        return (*self.caller.key, self.unit if self.caller.batched else None)
+
+    @property
+    def rows(self) -> int:
+        """How many rows it reads."""
+        return self.caller.view.num_rows
+
+    @property
+    def fill(self) -> None:
+        """Nothing is ever missing."""
+        return
+
+    def with_stored_rows(self, folder: Path) -> FilterJob:
+        """Gives the same job with its rows in files."""
+        return replace(self, caller=replace(self.caller, view=self.caller.view.stored(folder)))
+
+    def process(
+        self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
+    ) -> None:
+        """Finds which of the rows from `start` to before `stop` stay.
+
+        Args:
+            start: First row.
+            stop: Row to stop before.
+            growing: Takes their numbers.
+            rank: Number of the worker.
+            advance: Told of progress.
+
+        Raises:
+            TransformError: The function failed.
+            TransformOutputError: It did not answer once a row.
+        """
+        caller = self.caller
+        size = self.unit if caller.batched else caller.view.block_rows()
+        for begin in range(start, stop, size):
+            block = caller.block(begin, min(stop, begin + size))
+            if caller.batched:
+                mask = self._mask(caller.call_batch(block, begin, rank), begin, block.num_rows)
+            else:
+                mask = np.fromiter(map(bool, caller.call_rows(block, begin, rank)), np.bool_, block.num_rows)
+            growing.write(pa.table({_ROWS: arrow_vector(np.flatnonzero(mask) + begin)}))
+            advance(block.num_rows)
+
+    def _mask(self, answer: Any, start: int, rows: int) -> Any:
+        if isinstance(answer, pa.Array | pa.ChunkedArray):
+            answer = answer.to_pylist()
+        if isinstance(answer, str | bytes | dict) or not hasattr(answer, "__len__"):
+            raise TransformOutputError(
+                f"{self.caller.name} returned {shorten(answer)} (row {start}); with batched=True it must be a list of "
+                "one True or False a row."
+            )
+        if len(answer) != rows:
+            raise TransformOutputError(
+                f"{self.caller.name} returned {len(answer)} answers for the {rows} rows from row {start} on."
+            )
+        if isinstance(answer, np.ndarray):
+            return answer.astype(np.bool_)
+        return np.fromiter(map(bool, answer), np.bool_, rows)
+
+
+def run_filter(job: FilterJob, place: Place, num_proc: int | None, description: str) -> range | IndexVector:
+    """Computes `filter`, or finds what an earlier run computed.
+
+    Args:
+        job: The call.
+        place: Where the result goes.
+        num_proc: Worker processes.
+        description: For the progress bar.
+
+    Returns:
+        The rows that stay.
+
+    Raises:
+        TransformError: The function failed, or did not answer once a row.
+        WorkerDiedError: A worker ended without an answer.
+    """
+    if job.rows == 0:
+        return range(0)
+    table = compute(job, place, num_proc, description).table
+    return compact(np.asarray(table.column(_ROWS).to_numpy(), np.int64)) if table.num_rows else range(0)
+
+
+@dataclass(frozen=True)
+class FlattenJob:
+    """Writes rows out in their order.
+
+    Attributes:
+        view: The rows.
+        features: Features to bring them to.
+    """
+
+    view: View
+    features: Features | None
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.view.num_rows
+
+    @property
+    def unit(self) -> int:
+        """Pieces may begin anywhere."""
+        return 1
+
+    @property
+    def fill(self) -> None:
+        """Nothing is ever missing."""
+        return
+
+    def with_stored_rows(self, folder: Path) -> FlattenJob:
+        """Gives the same job with its rows in files."""
+        return replace(self, view=self.view.stored(folder))
+
+    def process(
+        self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
+    ) -> None:
+        """Writes the rows from `start` to before `stop`, see `FilterJob.process`."""
+        size = self.view.block_rows(100_000, 32 << 20)
+        for table in self.view.blocks(size, start, stop):
+            if self.features is not None:
+                columns = [
+                    cast_array(table.column(name), self.features[name], column=name) for name in self.features
+                ]
+                table = pa.table(columns, names=list(self.features))
+            growing.write(table)
+            advance(table.num_rows)
+
+
+def run_flatten(job: FlattenJob, place: Place, num_proc: int | None) -> View:
+    """Writes rows out in their order, or finds what an earlier run wrote.
+
+    Args:
+        job: The rows.
+        place: Where they go.
+        num_proc: Worker processes.
+
+    Returns:
+        The same rows as one table.
+    """
+    if job.rows == 0 or not job.view.names or (job.view.is_whole and job.features is None):
+        return job.view
+    computed = compute(job, place, num_proc, "Flattening the indices")
+    part = Part.from_files(computed.files, computed.table)
+    return View((part,), tuple(computed.table.column_names), job.rows, job.view.origins)

@@ -1,0 +1,264 @@
+"""`map`: the user's function over rows or batches; what it returns is put beside the columns that stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill.dataset.calling import Caller
+from gristmill.dataset.columns import check_columns, pick_features
+from gristmill.dataset.creating import feature_of
+from gristmill.dataset.outputs import Outputs
+from gristmill.dataset.pieces import FACTS, Computed, compute
+from gristmill.dataset.place import Place
+from gristmill.engine import GrowingTable
+from gristmill.engine.growing import Fill
+from gristmill.errors import InvalidArgumentError, TransformOutputError
+from gristmill.features import Features
+from gristmill.features.cast import cast_array
+from gristmill.features.convert import to_arrow_type
+from gristmill.table.view import Part, View
+
+
+@dataclass(frozen=True)
+class MapJob:
+    """One call of `map`, ready to be computed for any range of rows.
+
+    Attributes:
+        caller: The function and how it is called.
+        unit: Rows a batch; 1 if the function takes single rows.
+        kept: Columns that stay unless the function returns or deletes them.
+        features: Features the user asked for.
+        keep_types: Keep the type of a changed column if the new values fit.
+    """
+
+    caller: Caller
+    unit: int
+    kept: tuple[str, ...]
+    features: Features | None
+    keep_types: bool
+
+    @classmethod
+    def plan(
+        cls,
+        caller: Caller,
+        *,
+        batch_size: int | None,
+        drop_last_batch: bool,
+        remove_columns: str | list[str] | None,
+        features: Features | None,
+        keep_types: bool,
+    ) -> MapJob:
+        """Checks the arguments of `Dataset.map`.
+
+        Args:
+            caller: The function and how it is called.
+            batch_size: As documented.
+            drop_last_batch: As documented.
+            remove_columns: As documented.
+            features: As documented.
+            keep_types: `try_original_type` as documented.
+
+        Raises:
+            ColumnNotFoundError: A column to remove does not exist.
+        """
+        view = caller.view
+        removed = set(check_columns(remove_columns, view.names)) if remove_columns is not None else set()
+        kept = tuple(name for name in view.names if name not in removed)
+        unit = batch_unit(caller, batch_size)
+        if drop_last_batch and caller.batched and view.num_rows % unit:
+            caller = replace(caller, view=view.select(range(view.num_rows - view.num_rows % unit)))
+        return cls(caller, unit, kept, None if features is None else Features(features), keep_types)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What decides the result, for the fingerprint."""
+        features = None if self.features is None else self.features.to_dict()
+        unit = self.unit if self.caller.batched else None
+        return (*self.caller.key, unit, self.rows, self.kept, features, self.keep_types)
+
+    @property
+    def rows(self) -> int:
+        """How many rows it reads."""
+        return self.caller.view.num_rows
+
+    @property
+    def fill(self) -> Fill:
+        """Gives the old values of columns that the function returned for some rows only."""
+        return _Old(self.caller.view, frozenset(self.kept))
+
+    def with_stored_rows(self, folder: Path) -> MapJob:
+        """Gives the same job with its rows in files."""
+        return replace(self, caller=replace(self.caller, view=self.caller.view.stored(folder)))
+
+    def process(
+        self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
+    ) -> None:
+        """Computes the rows from `start` to before `stop`.
+
+        Args:
+            start: First row.
+            stop: Row to stop before.
+            growing: Takes the columns that the function returned.
+            rank: Number of the worker.
+            advance: Told of progress.
+
+        Raises:
+            TransformError: The function failed.
+            TransformOutputError: It returned something that can't become rows.
+        """
+        caller = self.caller
+        schema = caller.view.schema
+        types = {field.name: field.type for field in schema} if self.keep_types else {}
+        outputs = Outputs(caller.name, self.features, types)
+        size = self.unit if caller.batched else caller.view.block_rows()
+        one_to_one = True
+        for begin in range(start, stop, size):
+            block = caller.block(begin, min(stop, begin + size))
+            if caller.batched:
+                table = outputs.of_batch(caller.call_batch(block, begin, rank), block, begin)
+            else:
+                table = outputs.of_rows(caller.call_rows(block, begin, rank), block, begin)
+            if table is not None:
+                if table.num_rows != block.num_rows:
+                    one_to_one = False
+                    self._check_complete(table, outputs, begin, block.num_rows)
+                else:
+                    table = self._with_recast(table, outputs, begin)
+                growing.metadata = _facts(outputs, one_to_one)
+                growing.write(table)
+            advance(block.num_rows)
+        growing.metadata = _facts(outputs, one_to_one)
+
+    def _check_complete(self, table: pa.Table, outputs: Outputs, start: int, rows: int) -> None:
+        if outputs.replaces:
+            return
+        left = [name for name in self.kept if name not in table.column_names and name not in outputs.removed]
+        if left:
+            raise TransformOutputError(
+                f"{self.caller.name} returned {table.num_rows} values a column for the {rows} rows from row {start} "
+                f"on, but not for the columns {', '.join(left[:10])}, which have {rows} values. Return all columns, or "
+                f"pass remove_columns={left[:10]}."
+            )
+
+    def _with_recast(self, table: pa.Table, outputs: Outputs, start: int) -> pa.Table:
+        """Adds the columns that the function left alone and the user wants in another type."""
+        if self.features is None or outputs.replaces:
+            return table
+        view = self.caller.view
+        for name in self.kept:
+            feature = self.features.get(name)
+            if name in table.column_names or name in outputs.removed or feature is None:
+                continue
+            if to_arrow_type(feature) != view.schema.field(name).type:
+                old = view.take(range(start, start + table.num_rows), [name]).column(0)
+                column = cast_array(old, feature, column=name)
+                table = table.append_column(name, column) if table.num_columns else pa.table({name: column})
+        return table
+
+
+@dataclass(frozen=True)
+class _Old:
+    view: View
+    names: frozenset[str]
+
+    def __call__(self, name: str, start: int, stop: int) -> pa.ChunkedArray | None:
+        if name not in self.names:
+            return None
+        return self.view.take(range(start, stop), [name]).column(0)
+
+
+def batch_unit(caller: Caller, batch_size: int | None) -> int:
+    """Gives the rows a batch: all of them for None or a number below 1, a single one for a function of rows."""
+    if not caller.batched:
+        return 1
+    return batch_size if batch_size is not None and batch_size > 0 else max(1, caller.view.num_rows)
+
+
+def _facts(outputs: Outputs, one_to_one: bool) -> dict[bytes, bytes]:
+    facts = {
+        "nothing": outputs.answered == "nothing",
+        "replaces": outputs.replaces,
+        "removed": sorted(outputs.removed),
+        "one_to_one": one_to_one,
+    }
+    return {FACTS: json.dumps(facts).encode()}
+
+
+@dataclass(frozen=True)
+class MapResult:
+    """What `map` gives: rows, features, and the names of the columns it wrote."""
+
+    view: View
+    features: Features
+    added: tuple[str, ...]
+
+
+def run_map(
+    job: MapJob, place: Place, features: Features, num_proc: int | None, description: str
+) -> MapResult:
+    """Computes `map`, or finds what an earlier run computed.
+
+    Args:
+        job: The call.
+        place: Where the result goes.
+        features: The features of the columns before.
+        num_proc: Worker processes.
+        description: For the progress bar.
+
+    Raises:
+        TransformError: The function failed, or returned something that can't become rows.
+        WorkerDiedError: A worker ended without an answer.
+        InvalidArgumentError: The features asked for and the result have different columns.
+    """
+    if job.rows == 0:
+        view = job.caller.view.choose(job.kept)
+        return MapResult(view, pick_features(features, job.kept), ())
+    computed = compute(job, place, num_proc, description)
+    view = _assemble(job, computed)
+    added = tuple(computed.table.column_names)
+    if job.features is not None:
+        if set(job.features) != set(view.names):
+            odd = ", ".join(sorted(set(job.features) ^ set(view.names)))
+            raise InvalidArgumentError(f"features= and the result of map have different columns: {odd}.")
+        return MapResult(view.choose(list(job.features)), job.features, added)
+    return MapResult(view, _describe(view, features, set(added), job.keep_types), added)
+
+
+def _assemble(job: MapJob, computed: Computed) -> View:
+    facts, view = computed.facts, job.caller.view
+    silent = [fact.get("nothing", False) for fact in facts]
+    if any(silent):
+        if not all(silent):
+            start = computed.ranges[silent.index(True)][0]
+            raise TransformOutputError(
+                f"{job.caller.name} returned None for row {start} and dicts for other rows; return a dict for every "
+                "row (an empty one changes nothing), or None for every row."
+            )
+        return view.choose(job.kept)
+    part = Part.from_files(computed.files, computed.table)
+    names = tuple(computed.table.column_names)
+    one_to_one = all(fact.get("one_to_one", True) for fact in facts)
+    if not one_to_one or any(fact.get("replaces", False) for fact in facts):
+        origins = view.origins if one_to_one else None
+        return View((part,), names, computed.table.num_rows, origins)
+    removed = {name for fact in facts for name in fact.get("removed", ())}
+    base = view.choose([name for name in job.kept if name not in removed or name in names])
+    return base.join(part) if names else base
+
+
+def _describe(view: View, before: Mapping[str, Any], written: set[str], keep_types: bool) -> Features:
+    described = Features()
+    for field in view.schema:
+        old = before.get(field.name)
+        same = old is not None and to_arrow_type(old) == field.type
+        if old is not None and (field.name not in written or (same and keep_types)):
+            dict.__setitem__(described, field.name, old)
+        else:
+            described[field.name] = feature_of(field.type)
+    return described

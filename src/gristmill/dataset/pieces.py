@@ -1,0 +1,249 @@
+"""Computes a transform piece by piece: each piece of rows is a file, finished ones are found again.
+
+A piece is a range of rows cut at multiples of the batch size, so the result is the same however many workers there
+are, and what one run finished serves the next one, whatever number of workers that has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from gristmill.dataset.place import Place
+from gristmill.engine import Context, GrowingTable, Task, run_tasks
+from gristmill.engine.growing import Fill, join_files
+from gristmill.engine.tasks import check_num_proc
+from gristmill.errors import GristmillError
+from gristmill.files.atomic import write_json
+from gristmill.logging import get_logger
+from gristmill.progress import progress
+from gristmill.table.arrow_file import ArrowFileWriter, open_arrow, open_many
+
+_log = get_logger(__name__)
+_LARGE = 50_000
+_PIECES_A_WORKER = 4
+_PIECES_HERE = 16
+FACTS = b"gristmill"
+
+
+class Job(Protocol):
+    """A transform that can be computed for any range of rows."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it reads."""
+
+    @property
+    def unit(self) -> int:
+        """Ranges begin at multiples of this."""
+
+    @property
+    def fill(self) -> Fill | None:
+        """Gives values of columns that were not written for some rows."""
+
+    def process(
+        self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
+    ) -> None:
+        """Computes the rows from `start` to before `stop`."""
+
+    def with_stored_rows(self, folder: Path) -> Job:
+        """Gives the same job with its rows in files, so that other processes can map them."""
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What was computed.
+
+    Attributes:
+        table: All rows.
+        files: The Arrow files behind them, in order; empty if they are in memory.
+        facts: What the job noted about each piece, with the row it begins at.
+        ranges: The rows each piece was computed from.
+    """
+
+    table: pa.Table
+    files: tuple[Path, ...]
+    facts: tuple[dict[str, Any], ...]
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A job as the engine's function of one range."""
+
+    job: Job
+
+    def __call__(self, argument: tuple[int, int], output: Path, context: Context) -> None:
+        start, stop = argument
+        fill = self.job.fill
+        shifted: Fill | None = None
+        if fill is not None:
+            found = fill
+
+            def shifted(name: str, first: int, last: int) -> Any:
+                return found(name, start + first, start + last)
+
+        with GrowingTable(output, fill=shifted) as growing:
+            self.job.process(start, stop, growing, context.rank, context.advance)
+
+
+def compute(job: Job, place: Place, num_proc: int | None, description: str) -> Computed:
+    """Computes a job, or finds what an earlier run computed.
+
+    Args:
+        job: The transform.
+        place: Where its result goes.
+        num_proc: Worker processes; None, 0 or 1 works here.
+        description: For the progress bar.
+
+    Raises:
+        TransformError: The user's function failed.
+        WorkerDiedError: A worker ended without an answer.
+    """
+    workers = check_num_proc(num_proc)
+    if place.file is not None and place.reuse and place.file.is_file():
+        return _open_single(place.file, job.rows)
+    if place.folder is None and workers is None:
+        return _in_memory(job, place, description)
+    folder, stem = place.directory(), place.stem()
+    manifest = folder / f"{stem}.json"
+    if place.reuse and place.file is None and (found := _open_manifest(manifest)) is not None:
+        return found
+    done = _finished(folder, stem) if place.reuse else []
+    ranges = plan_pieces(job.rows, job.unit, workers, done)
+    tasks = [
+        Task(f"rows {start} to {stop - 1}", _piece(folder, stem, start, stop), (start, stop), stop - start)
+        for start, stop in ranges
+    ]
+    paths = _run(job, tasks, workers, place.reuse, description)
+    facts = tuple(_facts(open_arrow(path)) for path in paths)
+    table = join_files(paths, [stop - start for start, stop in ranges], job.fill)
+    if place.file is not None:
+        return _single(place.file, table, paths, facts, ranges)
+    write_json(
+        manifest,
+        {"files": [path.name for path in paths], "facts": list(facts), "ranges": [list(r) for r in ranges]},
+    )
+    return Computed(table, tuple(paths), facts, tuple(ranges))
+
+
+def _run(job: Job, tasks: list[Task], workers: int | None, reuse: bool, description: str) -> list[Path]:
+    if workers is None:
+        return run_tasks(_Work(job), tasks, description=description, reuse=reuse)
+    with tempfile.TemporaryDirectory(prefix="gristmill-rows-") as folder:
+        work = _Work(job.with_stored_rows(Path(folder)))
+        return run_tasks(work, tasks, num_proc=workers, description=description, reuse=reuse)
+
+
+def _in_memory(job: Job, place: Place, description: str) -> Computed:
+    overflow = None if place.in_memory else place.directory() / f"{place.stem()}.arrow"
+    with GrowingTable(None, overflow, job.fill) as growing, progress(description, job.rows) as bar:
+        job.process(0, job.rows, growing, None, bar.update)
+    table = growing.table()
+    files = () if growing.path is None else (growing.path,)
+    facts = json.loads(growing.metadata.get(FACTS, b"{}"))
+    return Computed(table.replace_schema_metadata(None), files, (facts,), ((0, job.rows),))
+
+
+def plan_pieces(
+    rows: int, unit: int, workers: int | None, done: list[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Divides rows into pieces, keeping those that are done.
+
+    Args:
+        rows: How many rows there are.
+        unit: Pieces begin at multiples of this.
+        workers: How many workers will share them; None for this process alone.
+        done: Pieces that an earlier run finished.
+
+    Returns:
+        Pieces in order that cover all rows.
+
+    Example:
+        >>> plan_pieces(10, 2, 1, [(4, 6)])
+        [(0, 4), (4, 6), (6, 10)]
+    """
+    kept: list[tuple[int, int]] = []
+    position = 0
+    for start, stop in sorted(done):
+        if (
+            start >= position
+            and start % unit == 0
+            and start < stop <= rows
+            and (stop % unit == 0 or stop == rows)
+        ):
+            kept.append((start, stop))
+            position = stop
+    count = _PIECES_HERE if rows > _LARGE else 1
+    if workers is not None and workers > 1:
+        count = workers * _PIECES_A_WORKER
+    size = max(1, math.ceil(rows / count / unit)) * unit
+    pieces: list[tuple[int, int]] = []
+    position = 0
+    for start, stop in [*kept, (rows, rows)]:
+        pieces.extend((begin, min(start, begin + size)) for begin in range(position, start, size))
+        if stop > start:
+            pieces.append((start, stop))
+        position = stop
+    return pieces
+
+
+def _piece(folder: Path, stem: str, start: int, stop: int) -> Path:
+    return folder / f"{stem}_{start}_{stop}.arrow"
+
+
+def _finished(folder: Path, stem: str) -> list[tuple[int, int]]:
+    pattern = re.compile(re.escape(stem) + r"_(\d+)_(\d+)\.arrow")
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return [(int(found[1]), int(found[2])) for name in names if (found := pattern.fullmatch(name))]
+
+
+def _facts(table: pa.Table) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads((table.schema.metadata or {}).get(FACTS, b"{}"))
+    return facts
+
+
+def _open_manifest(manifest: Path) -> Computed | None:
+    if not manifest.is_file():
+        return None
+    try:
+        value = json.loads(manifest.read_text())
+        paths = tuple(manifest.parent / name for name in value["files"])
+        table = open_many(list(paths)).replace_schema_metadata(None)
+        ranges = tuple((int(start), int(stop)) for start, stop in value["ranges"])
+        return Computed(table, paths, tuple(value["facts"]), ranges)
+    except (GristmillError, OSError, ValueError, KeyError, TypeError) as error:
+        _log.warning("the cached result %s can't be used and is computed again: %s", manifest, error)
+        return None
+
+
+def _open_single(file: Path, rows: int) -> Computed:
+    table = open_arrow(file)
+    return Computed(table.replace_schema_metadata(None), (file,), (_facts(table),), ((0, rows),))
+
+
+def _single(
+    file: Path,
+    table: pa.Table,
+    paths: list[Path],
+    facts: tuple[dict[str, Any], ...],
+    ranges: list[tuple[int, int]],
+) -> Computed:
+    merged: dict[str, Any] = {}
+    for fact in facts:
+        merged.update(fact)
+    schema = table.schema.with_metadata({FACTS: json.dumps(merged).encode()})
+    with ArrowFileWriter(file, schema) as writer:
+        writer.write_table(table)
+    for path in paths:
+        path.unlink(missing_ok=True)
+    rows = ranges[-1][1] if ranges else 0
+    return _open_single(file, rows)

@@ -1,0 +1,362 @@
+"""`DatasetDict`: datasets by split name, with the transforms of `Dataset` for all of them at once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.dataset.core import Dataset
+from gristmill.errors import InvalidArgumentError, SplitNotFoundError
+from gristmill.features import Features
+from gristmill.not_there_yet import MissingMethod
+
+
+class DatasetDict(dict[str, Dataset]):
+    """Datasets by split name: a dict, with the transforms of `Dataset` that apply to every split.
+
+    Example:
+        >>> parts = DatasetDict({"train": Dataset.from_dict({"a": [1, 2]})})
+        >>> parts.map(lambda row: {"a": row["a"] + 1})["train"]["a"][:]
+        [2, 3]
+        >>> parts
+        DatasetDict({
+            train: Dataset({
+                features: ['a'],
+                num_rows: 2
+            })
+        })
+    """
+
+    def __getitem__(self, key: str) -> Dataset:
+        try:
+            return super().__getitem__(str(key) if isinstance(key, str) else key)
+        except KeyError:
+            raise _NoSplit(str(SplitNotFoundError.from_name(str(key), self))) from None
+
+    def __repr__(self) -> str:
+        lines = "".join(f"    {name}: {_indented(repr(part))}\n" for name, part in self.items())
+        return f"DatasetDict({{\n{lines}}})"
+
+    def __enter__(self) -> DatasetDict:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __reduce__(self) -> Any:
+        return DatasetDict, (dict(self),)
+
+    def _each(self, method: Callable[[str, Dataset], Dataset]) -> DatasetDict:
+        for name, part in self.items():
+            if not isinstance(part, Dataset):
+                raise InvalidArgumentError(f'The value of "{name}" is {type(part).__name__}, not a Dataset.')
+        return DatasetDict({name: method(name, part) for name, part in self.items()})
+
+    @property
+    def data(self) -> dict[str, pa.Table]:
+        """The Arrow table behind each split."""
+        return {name: part.data for name, part in self.items()}
+
+    @property
+    def cache_files(self) -> dict[str, list[dict[str, str]]]:
+        """The Arrow files behind each split."""
+        return {name: part.cache_files for name, part in self.items()}
+
+    @property
+    def num_columns(self) -> dict[str, int]:
+        """Columns of each split."""
+        return {name: part.num_columns for name, part in self.items()}
+
+    @property
+    def num_rows(self) -> dict[str, int]:
+        """Rows of each split."""
+        return {name: part.num_rows for name, part in self.items()}
+
+    @property
+    def column_names(self) -> dict[str, list[str]]:
+        """Column names of each split."""
+        return {name: part.column_names for name, part in self.items()}
+
+    @property
+    def shape(self) -> dict[str, tuple[int, int]]:
+        """Rows and columns of each split."""
+        return {name: part.shape for name, part in self.items()}
+
+    def remove_columns(self, column_names: str | Sequence[str]) -> DatasetDict:
+        """Leaves out columns, see `Dataset.remove_columns`."""
+        return self._each(lambda _, part: part.remove_columns(column_names))
+
+    def select_columns(self, column_names: str | Sequence[str]) -> DatasetDict:
+        """Keeps columns, see `Dataset.select_columns`."""
+        return self._each(lambda _, part: part.select_columns(column_names))
+
+    def rename_column(self, original_column_name: str, new_column_name: str) -> DatasetDict:
+        """Gives a column another name, see `Dataset.rename_column`."""
+        return self._each(lambda _, part: part.rename_column(original_column_name, new_column_name))
+
+    def rename_columns(self, column_mapping: Mapping[str, str]) -> DatasetDict:
+        """Gives columns other names, see `Dataset.rename_columns`."""
+        return self._each(lambda _, part: part.rename_columns(column_mapping))
+
+    def set_format(
+        self,
+        type: str | None = None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+        **format_kwargs: Any,
+    ) -> None:
+        """Sets how rows look, see `Dataset.set_format`."""
+        for part in self.values():
+            part.set_format(type, columns, output_all_columns, **format_kwargs)
+
+    def reset_format(self) -> None:
+        """Gives all columns as Python values again."""
+        for part in self.values():
+            part.reset_format()
+
+    def with_format(
+        self,
+        type: str | None = None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+        **format_kwargs: Any,
+    ) -> DatasetDict:
+        """Gives the same splits in a format, see `Dataset.set_format`."""
+        return self._each(
+            lambda _, part: part.with_format(type, columns, output_all_columns, **format_kwargs)
+        )
+
+    @contextlib.contextmanager
+    def formatted_as(
+        self,
+        type: str | None = None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+        **format_kwargs: Any,
+    ) -> Iterator[None]:
+        """Sets a format for the length of a ``with`` block, see `Dataset.set_format`."""
+        with contextlib.ExitStack() as stack:
+            for part in self.values():
+                stack.enter_context(part.formatted_as(type, columns, output_all_columns, **format_kwargs))
+            yield
+
+    def set_transform(
+        self,
+        transform: Callable[..., Any] | None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+    ) -> None:
+        """Sets a transform, see `Dataset.set_transform`."""
+        for part in self.values():
+            part.set_transform(transform, columns, output_all_columns)
+
+    def with_transform(
+        self,
+        transform: Callable[..., Any] | None,
+        columns: list[str] | None = None,
+        output_all_columns: bool = False,
+    ) -> DatasetDict:
+        """Gives the same splits with a transform, see `Dataset.set_transform`."""
+        return self._each(lambda _, part: part.with_transform(transform, columns, output_all_columns))
+
+    def map(
+        self,
+        function: Callable[..., Any] | None = None,
+        with_indices: bool = False,
+        with_rank: bool = False,
+        with_split: bool = False,
+        input_columns: str | list[str] | None = None,
+        batched: bool = False,
+        batch_size: int | None = 1000,
+        drop_last_batch: bool = False,
+        remove_columns: str | list[str] | None = None,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        cache_file_names: dict[str, str | None] | None = None,
+        writer_batch_size: int | None = 1000,
+        features: Features | None = None,
+        disable_nullable: bool = False,
+        fn_kwargs: dict[str, Any] | None = None,
+        num_proc: int | None = None,
+        desc: str | None = None,
+        try_original_type: bool | None = True,
+        on_mixed_types: str | None = None,
+    ) -> DatasetDict:
+        """Applies a function to every split, see `Dataset.map`.
+
+        Args:
+            function: As for `Dataset.map`.
+            with_indices: As for `Dataset.map`.
+            with_rank: As for `Dataset.map`.
+            with_split: Also pass the split's name, after the row (or its number and rank).
+            input_columns: As for `Dataset.map`.
+            batched: As for `Dataset.map`.
+            batch_size: As for `Dataset.map`.
+            drop_last_batch: As for `Dataset.map`.
+            remove_columns: As for `Dataset.map`.
+            keep_in_memory: As for `Dataset.map`.
+            load_from_cache_file: As for `Dataset.map`.
+            cache_file_names: File for the result of each split.
+            writer_batch_size: As for `Dataset.map`.
+            features: As for `Dataset.map`.
+            disable_nullable: As for `Dataset.map`.
+            fn_kwargs: As for `Dataset.map`.
+            num_proc: As for `Dataset.map`.
+            desc: As for `Dataset.map`.
+            try_original_type: As for `Dataset.map`.
+            on_mixed_types: As for `Dataset.map`.
+
+        Raises:
+            TransformError: The function failed; names the row.
+        """
+        files = cache_file_names or {}
+        return self._each(
+            lambda name, part: part.map(
+                _WithSplit(function, name) if with_split and function is not None else function,
+                with_indices=with_indices,
+                with_rank=with_rank,
+                input_columns=input_columns,
+                batched=batched,
+                batch_size=batch_size,
+                drop_last_batch=drop_last_batch,
+                remove_columns=remove_columns,
+                keep_in_memory=keep_in_memory,
+                load_from_cache_file=load_from_cache_file,
+                cache_file_name=files.get(name),
+                features=features,
+                fn_kwargs=fn_kwargs,
+                num_proc=num_proc,
+                desc=desc,
+                try_original_type=try_original_type,
+            )
+        )
+
+    def filter(
+        self,
+        function: Callable[..., Any] | None = None,
+        with_indices: bool = False,
+        with_rank: bool = False,
+        input_columns: str | list[str] | None = None,
+        batched: bool = False,
+        batch_size: int | None = 1000,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        cache_file_names: dict[str, str | None] | None = None,
+        writer_batch_size: int | None = 1000,
+        fn_kwargs: dict[str, Any] | None = None,
+        num_proc: int | None = None,
+        desc: str | None = None,
+    ) -> DatasetDict:
+        """Keeps the rows of every split for which a function says yes, see `Dataset.filter`."""
+        files = cache_file_names or {}
+        return self._each(
+            lambda name, part: part.filter(
+                function,
+                with_indices=with_indices,
+                with_rank=with_rank,
+                input_columns=input_columns,
+                batched=batched,
+                batch_size=batch_size,
+                keep_in_memory=keep_in_memory,
+                load_from_cache_file=load_from_cache_file,
+                cache_file_name=files.get(name),
+                fn_kwargs=fn_kwargs,
+                num_proc=num_proc,
+                desc=desc,
+            )
+        )
+
+    def flatten_indices(
+        self,
+        keep_in_memory: bool = False,
+        cache_file_names: dict[str, str | None] | None = None,
+        writer_batch_size: int | None = 1000,
+        features: Features | None = None,
+        disable_nullable: bool = False,
+        num_proc: int | None = None,
+        new_fingerprint: str | None = None,
+    ) -> DatasetDict:
+        """Writes the rows of every split out in their order, see `Dataset.flatten_indices`."""
+        files = cache_file_names or {}
+        return self._each(
+            lambda name, part: part.flatten_indices(
+                keep_in_memory=keep_in_memory,
+                cache_file_name=files.get(name),
+                features=features,
+                num_proc=num_proc,
+                new_fingerprint=new_fingerprint,
+            )
+        )
+
+    def shuffle(
+        self,
+        seeds: int | dict[str, int | None] | None = None,
+        seed: int | None = None,
+        generators: dict[str, np.random.Generator] | None = None,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        indices_cache_file_names: dict[str, str | None] | None = None,
+        writer_batch_size: int | None = 1000,
+    ) -> DatasetDict:
+        """Puts the rows of every split into a random order, see `Dataset.shuffle`.
+
+        Args:
+            seeds: A seed for each split, or one for all.
+            seed: One for all.
+            generators: A generator for each split.
+            keep_in_memory: Accepted for compatibility.
+            load_from_cache_file: Accepted for compatibility.
+            indices_cache_file_names: Accepted for compatibility.
+            writer_batch_size: Accepted for compatibility.
+
+        Raises:
+            InvalidArgumentError: Both `seed` and `seeds` are given.
+        """
+        if seed is not None and seeds is not None:
+            raise InvalidArgumentError("Pass either seed= or seeds=, not both.")
+        given = seed if seed is not None else seeds
+        chosen = given if isinstance(given, dict) else dict.fromkeys(self, given)
+        numbers = generators or {}
+        return self._each(lambda name, part: part.shuffle(seed=chosen.get(name), generator=numbers.get(name)))
+
+    align_labels_with_mapping = MissingMethod()
+    cast = MissingMethod()
+    cast_column = MissingMethod()
+    class_encode_column = MissingMethod()
+    cleanup_cache_files = MissingMethod()
+    flatten = MissingMethod()
+    from_csv = MissingMethod()
+    from_json = MissingMethod()
+    from_parquet = MissingMethod()
+    from_text = MissingMethod()
+    load_from_disk = MissingMethod()
+    push_to_hub = MissingMethod()
+    save_to_disk = MissingMethod()
+    sort = MissingMethod()
+    unique = MissingMethod()
+
+
+class _NoSplit(KeyError):
+    """A KeyError, as of any dict, whose text is the sentence and not its repr."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class _WithSplit:
+    """A function that is also told the name of the split."""
+
+    def __init__(self, function: Callable[..., Any], split: str) -> None:
+        self._function = function
+        self._split = split
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, self._split, **kwargs)
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n    ")

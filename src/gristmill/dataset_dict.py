@@ -1,0 +1,5 @@
+"""`DatasetDict`: datasets by split name."""
+
+from gristmill.dataset.splits_dict import DatasetDict
+
+__all__ = ["DatasetDict"]
