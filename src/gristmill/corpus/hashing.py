@@ -6,6 +6,9 @@ import json
 
 import xxhash
 
+# One encoder for all: `json.dumps` makes a new one a call when it is given separators.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 
 def hash64(data: bytes | str, seed: int = 0) -> int:
     """Hashes bytes or text to 64 bits with XXH64.
@@ -39,7 +42,7 @@ def hash_values(*values: object, seed: int = 0) -> int:
         >>> hash_values("a", "bc") == hash_values("ab", "c")
         False
     """
-    return hash64(json.dumps(values, ensure_ascii=True, separators=(",", ":")), seed)
+    return hash64(_encode(values), seed)
 
 
 def short_hash(text: str) -> str:
