@@ -48,6 +48,7 @@ def test_gristmill_finds_what_huggingface_hub_downloaded(hub, offline, warnings_
     whole = offline.pin(REPO)
     assert {file.path: file.size for file in whole.files()} == {path: len(c) for path, c in FILES.items()}
     assert whole.read_bytes("README.md") == README
+    assert whole.card_data == {"license": "mit"}
     assert len(warnings_said()) == 1
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gristmill.errors import (
+    CardError,
     DiskFullError,
     EntryNotFoundError,
     HubResponseError,
@@ -21,6 +22,7 @@ from gristmill.files.http import HttpSession
 from gristmill.hub import urls
 from gristmill.hub.answers import Target
 from gristmill.hub.cache import RepoCache
+from gristmill.hub.card import LARGEST_HEAD, parse_card
 from gristmill.hub.transfer import Download, Watch, fetch, is_whole, run_parallel
 from gristmill.hub.tree import RepoFile, is_commit, read_tree
 from gristmill.logging import get_logger
@@ -78,8 +80,18 @@ class PinnedRepo:
     @property
     def card_data(self) -> dict[str, Any]:
         """The YAML head of the README as the Hub parsed it; empty if there is none."""
-        data = self._info().get("cardData")
+        info = self._info()
+        data = info.get("cardData") if info else self._cached_card()
         return data if isinstance(data, dict) else {}
+
+    def _cached_card(self) -> dict[str, Any]:
+        # Offline, and it was huggingface_hub that filled the cache: then the README is all there is.
+        try:
+            readme = self.cache.snapshot(self.commit, "README.md")
+            with readme.open(encoding="utf-8", errors="replace") as file:
+                return parse_card(file.read(2 * LARGEST_HEAD), f"{self.repo_id}/README.md").metadata
+        except (OSError, CardError):
+            return {}
 
     def _info(self) -> dict[str, Any]:
         info = self.cache.read_info(self.commit)
