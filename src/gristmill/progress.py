@@ -46,13 +46,26 @@ def are_progress_bars_disabled() -> bool:
 
 
 def disable_progress_bars() -> None:
-    """Switches progress bars off for this process, unless the environment says otherwise."""
+    """Switches progress bars off for this process, unless the environment says otherwise.
+
+    Example:
+        >>> disable_progress_bars()
+        >>> are_progress_bars_disabled()
+        True
+        >>> enable_progress_bars()
+    """
     global _disabled_by_code  # noqa: PLW0603  # one process-wide switch is what is documented
     _disabled_by_code = True
 
 
 def enable_progress_bars() -> None:
-    """Switches progress bars on again for this process, unless the environment says otherwise."""
+    """Switches progress bars on again for this process, unless the environment says otherwise.
+
+    Example:
+        >>> enable_progress_bars()
+        >>> are_progress_bars_disabled()
+        False
+    """
     global _disabled_by_code  # noqa: PLW0603  # one process-wide switch is what is documented
     _disabled_by_code = False
 
