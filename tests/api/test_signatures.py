@@ -69,6 +69,8 @@ def test_parameters(name):
         assert ours["kind"] in CALLED_ON_CLASS
     if theirs.get("value"):
         assert ours["value"] == theirs["value"]
+    if name.endswith("__"):
+        return  # operators are not called by name
     if theirs.get("parameters") is not None and ours.get("parameters") is not None:
         wanted, found = theirs["parameters"], without_ours(name, ours["parameters"])
         same = len(found) == len(wanted) and all(map(same_for_callers, wanted, found))
