@@ -76,22 +76,24 @@ def floor_of(room: str) -> int:
 def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
     """Yields (dotted module, line, whether at the top level) for each import statement."""
     tree = ast.parse(path.read_text())
-    inside = {
+    # What a function or a type checker imports does not run when the module is imported.
+    deferred = {
         id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef)
+        or (isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING")
+        for node in ast.walk(block)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield alias.name, node.lineno, id(node) not in inside
+                yield alias.name, node.lineno, id(node) not in deferred
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
-            yield node.module or "", node.lineno, id(node) not in inside
+            yield node.module or "", node.lineno, id(node) not in deferred
             for alias in node.names:
                 if node.module == "gristmill":
-                    yield f"gristmill.{alias.name}", node.lineno, id(node) not in inside
+                    yield f"gristmill.{alias.name}", node.lineno, id(node) not in deferred
 
 
 FILES = sorted(p for p in SOURCE.rglob("*.py") if "demo/hub" not in p.as_posix())
