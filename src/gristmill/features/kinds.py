@@ -181,21 +181,21 @@ class ClassLabel:
             return [self._id_of(v) for v in values]
         raise InvalidArgumentError.from_value("values", values, "a class name or several")
 
-    def encode_example(self, value: Any) -> int | None:
+    def encode_example(self, example_data: Any) -> int | None:
         """Turns a class name or id into the id that is stored; checks it.
 
         Args:
-            value: A name, an id from -1 (no label) to ``num_classes - 1``, or None.
+            example_data: A name, an id from -1 (no label) to ``num_classes - 1``, or None.
 
         Raises:
             CastError: The value is neither.
         """
-        if value is None:
+        if example_data is None:
             return None
         try:
-            number = self._id_of(value) if isinstance(value, str) else _exact_int(value)
+            number = self._id_of(example_data) if isinstance(example_data, str) else _exact_int(example_data)
         except (TypeError, ValueError) as error:
-            raise CastError.at(f"{value!r:.120} is no label of {self!r:.200}") from error
+            raise CastError.at(f"{example_data!r:.120} is no label of {self!r:.200}") from error
         if not -1 <= number < self.num_classes:
             raise CastError.at(f"the label {number} is out of range: ids go from 0 to {self.num_classes - 1}")
         return number
