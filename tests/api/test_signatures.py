@@ -17,6 +17,9 @@ THERE = [name for name in NAMES if is_there(name)]
 # Keyword-only parameters of ours, after those of the original: what they are for.
 OURS: dict[str, dict[str, str]] = {}
 
+# Constructors of ours that differ, since only Gristmill calls them.
+OWN_CONSTRUCTORS = {"Column": "`dataset[name]` makes it; ours reads through the dataset's reader"}
+
 CALLED_ON_CLASS = {"classmethod", "staticmethod"}
 CALLABLE = {"class", "function", "method", *CALLED_ON_CLASS}
 
@@ -69,8 +72,8 @@ def test_parameters(name):
         assert ours["kind"] in CALLED_ON_CLASS
     if theirs.get("value"):
         assert ours["value"] == theirs["value"]
-    if name.endswith("__"):
-        return  # operators are not called by name
+    if name in OWN_CONSTRUCTORS or name.endswith("__"):  # operators are not called by name either
+        return
     if theirs.get("parameters") is not None and ours.get("parameters") is not None:
         wanted, found = theirs["parameters"], without_ours(name, ours["parameters"])
         same = len(found) == len(wanted) and all(map(same_for_callers, wanted, found))
