@@ -73,6 +73,13 @@ def floor_of(room: str) -> int:
     raise AssertionError(f"the room {room} has no floor: add it to FLOORS")
 
 
+def is_module(name: str) -> bool:
+    path = SOURCE.parent.joinpath(*name.split("."))
+    return name.startswith("gristmill.") and (
+        path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+    )
+
+
 def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
     """Yields (dotted module, line, whether at the top level) for each import statement."""
     tree = ast.parse(path.read_text())
@@ -81,7 +88,11 @@ def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
         id(node)
         for block in ast.walk(tree)
         if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef)
-        or (isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING")
+        or (
+            isinstance(block, ast.If)
+            and isinstance(block.test, ast.Name)
+            and block.test.id == "TYPE_CHECKING"
+        )
         for node in ast.walk(block)
     }
     for node in ast.walk(tree):
@@ -90,10 +101,14 @@ def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
                 yield alias.name, node.lineno, id(node) not in deferred
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
-            yield node.module or "", node.lineno, id(node) not in deferred
-            for alias in node.names:
-                if node.module == "gristmill":
-                    yield f"gristmill.{alias.name}", node.lineno, id(node) not in deferred
+            module, top = node.module or "", id(node) not in deferred
+            # `from package import module` runs the module; the package's own __init__ is on the way to it anyway.
+            whole = [f"{module}.{alias.name}" for alias in node.names]
+            modules = [name for name in whole if is_module(name)]
+            if len(modules) < len(whole):
+                yield module, node.lineno, top
+            for name in modules:
+                yield name, node.lineno, top
 
 
 FILES = sorted(p for p in SOURCE.rglob("*.py") if "demo/hub" not in p.as_posix())
