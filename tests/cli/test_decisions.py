@@ -76,6 +76,10 @@ def test_own_source_and_cache(run, tmp_path):
         "sources.json",
     ]
     assert any((tmp_path / "cached").iterdir())
+    # Also what comes from outside the Hub goes there.
+    assert run("fetch-decisions", "--only", "banking77", "--cache", "cached", "--quiet") == (0, "", "")
+    assert any((tmp_path / "cached/datasets/downloads").iterdir())
+    assert not (tmp_path / "downloads").exists()
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,15 @@ def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed
     """From the Hugging Face Hub to training-ready rows."""
     ctx.obj = Settings(Output(as_json=as_json, quiet=quiet), cache, seed)
     if cache is not None:
-        ctx.with_resource(config.override(HF_HUB_CACHE=cache / "hub", HF_DATASETS_CACHE=cache / "datasets"))
+        downloads = cache / "datasets" / config.DOWNLOADED_DATASETS_DIR
+        ctx.with_resource(
+            config.override(
+                HF_HUB_CACHE=cache / "hub",
+                HF_DATASETS_CACHE=cache / "datasets",
+                DOWNLOADED_DATASETS_PATH=downloads,
+                EXTRACTED_DATASETS_PATH=downloads / config.EXTRACTED_DATASETS_DIR,
+            )
+        )
     if quiet or as_json:
         from gristmill.progress import disable_progress_bars
 

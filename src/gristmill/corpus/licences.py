@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 # Licence identifiers of the Hub that ask for changed copies to be passed on under the same terms.
@@ -92,6 +92,7 @@ class LicenceRow:
         licence: Its licence.
         rows: Records written.
         skipped: Why it was left out, if it was.
+        outside: Files read from outside the repository -> their SHA-256.
     """
 
     source: str
@@ -100,6 +101,7 @@ class LicenceRow:
     licence: Licence
     rows: int = 0
     skipped: str = ""
+    outside: Mapping[str, str] = field(default_factory=dict)
 
 
 def licences_markdown(rows: Sequence[LicenceRow]) -> str:
@@ -132,6 +134,10 @@ def licences_markdown(rows: Sequence[LicenceRow]) -> str:
             "*Share-alike*: whoever passes on these records, or changed copies of them, must do so under the same",
             "licence and name the authors.",
         ]
+    outside = [(row.source, name, digest) for row in used for name, digest in sorted(row.outside.items())]
+    if outside:
+        lines += ["", "## Files from elsewhere", "", "| source | file | SHA-256 |", "| --- | --- | --- |"]
+        lines += [f"| {cell(source)} | {cell(name)} | `{digest}` |" for source, name, digest in outside]
     if skipped:
         lines += [
             "",

@@ -6,6 +6,7 @@ import pytest
 from gristmill.corpus.decisions.own_source import parse_source, read_source
 from gristmill.corpus.decisions.question import Outcome
 from gristmill.corpus.decisions.record import Option, Record
+from gristmill.corpus.hashing import short_hash
 from gristmill.errors import CardError, FileMissingError, InvalidArgumentError, RecordError
 from tests.corpus.demo_reader import DemoReader
 
@@ -109,6 +110,11 @@ def test_a_noul_takes_booleans_and_probabilities():
     assert (hard.target, soft.target) == ((0.0, 1.0), (0.75, 0.25))
     assert hard.options == (Option("false", "No."), Option("true", "Yes."))
     assert hard.group != soft.group
+
+
+def test_a_long_group_is_named_by_its_hash():
+    [record] = records(CHOICE, {"review": {"text": "x"}, "rating": 5, "shop_id": "s" * 65})
+    assert record.group == short_hash("s" * 65)
 
 
 def test_a_score_takes_a_level_as_number_or_text():

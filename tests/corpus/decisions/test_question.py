@@ -153,6 +153,23 @@ def test_a_row_without_readable_questions_is_one_invalid_decision(questions):
     assert error.kind == "malformed_row"
 
 
+@pytest.mark.parametrize(("state", "group"), [(None, "g"), ("state", None)])
+def test_a_row_without_state_or_identifier_is_malformed(state, group):
+    [error] = native_records(
+        "s", state, group, '{"q": {"type": "noul", "instructions": "A"}}', ['{"q": true}']
+    )
+    assert isinstance(error, RecordError)
+    assert error.kind == "malformed_row"
+
+
+def test_a_state_that_is_json_becomes_text_and_a_number_an_identifier():
+    [record] = native_records(
+        "s", {"b": [1, None]}, 7, '{"q": {"type": "noul", "instructions": "A"}}', ['{"q": true}']
+    )
+    assert isinstance(record, Record)
+    assert (record.state, record.group) == ('{"b":[1,null]}', "7")
+
+
 @pytest.mark.parametrize("label", ["{", "[]", "1"])
 def test_a_label_field_that_is_no_object_is_a_malformed_row(label):
     [error] = outcomes('{"q": {"type": "noul", "instructions": "A"}}', label)

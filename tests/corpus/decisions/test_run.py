@@ -73,6 +73,7 @@ def test_the_manifest_and_the_licences_say_where_everything_is_from(demo_client,
     text = (result.out / "DATA_LICENSES.md").read_text()
     assert "| cc-by-sa-3.0 (share-alike) |" in text
     assert "| other: per-task (see the card) |" in text
+    assert f"| banking77 | {train} | `{entries['banking77']['outside'][train]}` |" in text
 
 
 def test_the_same_run_gives_the_same_bytes(demo_client, tmp_path):
@@ -211,6 +212,8 @@ def test_a_column_that_is_not_there_is_named(demo_client, tmp_path):
 
 
 def test_names_that_are_not_known_are_refused_with_a_suggestion(tmp_path, demo_client):
+    with pytest.raises(InvalidArgumentError, match="one or more of typed_synth, assistant_decisions"):
+        fetch_decisions(tmp_path, only=[], client=demo_client)
     with pytest.raises(InvalidArgumentError, match=r'only="bolq" is not known\. Did you mean "boolq"'):
         fetch_decisions(tmp_path, only=["bolq"], client=demo_client)
     with pytest.raises(InvalidArgumentError, match="revision"):

@@ -101,6 +101,8 @@ def write_manifest(folder: Path, entries: Mapping[str, Entry]) -> None:
     chosen = [entries[name] for name in names]
     with writing(folder):
         write_json(folder / MANIFEST, {"sources": [dataclasses.asdict(entry) for entry in chosen]})
-        rows = [LicenceRow(e.source, e.repo, e.commit, e.licence, e.rows, e.skipped) for e in chosen]
+        rows = [
+            LicenceRow(e.source, e.repo, e.commit, e.licence, e.rows, e.skipped, e.outside) for e in chosen
+        ]
         with atomic_file(folder / LICENCES, "w") as file:
             file.write(licences_markdown(rows))

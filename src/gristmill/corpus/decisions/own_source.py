@@ -20,7 +20,7 @@
         happy: The customer would come back.       # noul: nothing, or true: and false:
         unhappy:
       label: "{stars}"                 # an option's key, a level, true or false, or an object of probabilities
-      group: "{shop}"                  # optional; the state if left out
+      group: "{shop}"                  # optional; the state if left out. Long ones are hashed
     labels: {1: unhappy, 5: happy}     # optional: what a label's value means
 
 Placeholders are plain names in braces. Nothing in the file is executed: a name with a dot, an index, a conversion or
@@ -46,6 +46,9 @@ from gristmill.hub.card import parse_yaml
 
 _TOP = {"name", "repo", "config", "split", "revision", "test_only", "fields", "template", "labels"}
 _TEMPLATE = {"type", "instructions", "state", "options", "label", "group"}
+LONGEST_GROUP = 64
+"""Characters beyond which a group is named by its hash: a passage need not be written twice in each record."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -91,7 +94,8 @@ class Template:
         question = Question(self.question.type, self.question.instructions.format_map(texts).strip(), options)
         label = self._label(values, texts)
         state = self.state.format_map(texts).strip()
-        group = self.group.format_map(texts) if self.group else short_hash(state)
+        group = self.group.format_map(texts) if self.group else state
+        group = group if len(group) <= LONGEST_GROUP else short_hash(group)
         return question.record(self.source, state, target_from(question, label), group)
 
     def _label(self, values: Mapping[str, Any], texts: Mapping[str, str]) -> Any:

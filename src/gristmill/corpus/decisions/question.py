@@ -210,14 +210,14 @@ def normalise(type: str, target: Sequence[float], tolerance: float = TEACHER_TOL
 
 
 def native_records(
-    source: str, state: str, group: str, questions: object, labels: Sequence[object]
+    source: str, state: object, group: object, questions: object, labels: Sequence[object]
 ) -> Iterator[Outcome]:
     """Yields one record a question of a row in the System One shape.
 
     Args:
         source: Name of the source.
-        state: What the questions are about.
-        group: What keeps them together.
+        state: What the questions are about; JSON that is not text becomes text.
+        group: What keeps them together: an identifier.
         questions: Question name -> question, as JSON text or an object.
         labels: Where to look for a question's label, in order: question name -> label, as JSON text or an object,
             or None. The first that has the question counts, even if it turns out to be wrong.
@@ -226,6 +226,9 @@ def native_records(
         A record, or the error that says why a question gives none.
     """
     try:
+        if state is None or group is None:
+            raise broken("malformed_row", "no state" if state is None else "no identifier")
+        about, together = as_text(state), as_text(group)
         parsed = parse_json(questions, "questions")
         if not isinstance(parsed, Mapping):
             raise broken("malformed_row", "questions is not an object")
@@ -239,6 +242,6 @@ def native_records(
         label = next((a[name] for a in answers if a.get(name) is not None), None)
         try:
             question = parse_question(value)
-            yield question.record(source, state, target_from(question, label), group)
+            yield question.record(source, about, target_from(question, label), together)
         except RecordError as error:
             yield error

@@ -55,6 +55,8 @@ def choose_sources(only: Iterable[str] | None = None, own: Sequence[Source] = ()
     if only is None:
         return list(own) if own else list(SOURCES)
     wanted = set(only)
+    if not wanted:
+        raise InvalidArgumentError.from_value("only", "", f"one or more of {', '.join(names)}")
     for name in sorted(wanted - set(names)):
         raise InvalidArgumentError.from_choice("only", name, names)
     # A file named on the command line is always wanted; `only` picks among the built-in ones.
