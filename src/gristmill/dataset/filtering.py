@@ -164,13 +164,14 @@ class FlattenJob:
         """Writes the rows from `start` to before `stop`, see `FilterJob.process`."""
         size = self.view.block_rows(100_000, 32 << 20)
         for table in self.view.blocks(size, start, stop):
-            if self.features is not None:
-                columns = [
-                    cast_array(table.column(name), self.features[name], column=name) for name in self.features
-                ]
-                table = pa.table(columns, names=list(self.features))
-            growing.write(table)
+            growing.write(self._cast(table))
             advance(table.num_rows)
+
+    def _cast(self, table: pa.Table) -> pa.Table:
+        if self.features is None:
+            return table
+        columns = [cast_array(table.column(name), self.features[name], column=name) for name in self.features]
+        return pa.table(columns, names=list(self.features))
 
 
 def run_flatten(job: FlattenJob, place: Place, num_proc: int | None) -> View:

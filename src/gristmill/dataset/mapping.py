@@ -19,7 +19,7 @@ from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.engine.growing import Fill
 from gristmill.errors import InvalidArgumentError, TransformOutputError
-from gristmill.features import Features
+from gristmill.features import ClassLabel, Features
 from gristmill.features.cast import cast_array
 from gristmill.features.convert import to_arrow_type
 from gristmill.table.view import Part, View
@@ -115,7 +115,7 @@ class MapJob:
         caller = self.caller
         schema = caller.view.schema
         types = {field.name: field.type for field in schema} if self.keep_types else {}
-        outputs = Outputs(caller.name, self.features, types)
+        outputs = Outputs(caller.name, self.features, types, self._labels())
         size = self.unit if caller.batched else caller.view.block_rows()
         one_to_one = True
         for begin in range(start, stop, size):
@@ -134,6 +134,11 @@ class MapJob:
                 growing.write(table)
             advance(block.num_rows)
         growing.metadata = _facts(outputs, one_to_one)
+
+    def _labels(self) -> dict[str, Any]:
+        if not self.keep_types:
+            return {}
+        return {name: item for name, item in self.caller.features.items() if isinstance(item, ClassLabel)}
 
     def _check_complete(self, table: pa.Table, outputs: Outputs, start: int, rows: int) -> None:
         if outputs.replaces:
@@ -248,7 +253,8 @@ def _assemble(job: MapJob, computed: Computed) -> View:
         origins = view.origins if one_to_one else None
         return View((part,), names, computed.table.num_rows, origins)
     removed = {name for fact in facts for name in fact.get("removed", ())}
-    base = view.choose([name for name in job.kept if name not in removed or name in names])
+    stays = {name for name in job.kept if name not in removed} | set(names)
+    base = view.choose([name for name in view.names if name in stays])
     return base.join(part) if names else base
 
 

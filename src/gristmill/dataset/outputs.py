@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from gristmill.dataset.calling import as_table
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
 from gristmill.features.build import array_from_values
+from gristmill.features.cast import cast_array
 from gristmill.formatting import LazyBatch, LazyRow
 from gristmill.formatting.lazy import Block
 from gristmill.table.view import rows_without_columns
@@ -26,6 +28,7 @@ class Outputs:
         name: What to call the function in messages.
         features: Features the user asked for, by column.
         types: The type to try first for each column: the original one, then the one found so far.
+        labels: The ClassLabel of columns that have one; a name returned for such a column becomes its number.
         removed: Columns that the function deleted from the row it was given.
         replaces: The function returned tables, which stand for all columns.
         answered: "nothing" or "something", once known: a function may not do both.
@@ -34,6 +37,7 @@ class Outputs:
     name: str
     features: Mapping[str, Any] | None
     types: dict[str, pa.DataType]
+    labels: Mapping[str, Any]
     removed: set[str] = field(default_factory=set)
     replaces: bool = False
     answered: str | None = None
@@ -166,36 +170,76 @@ class Outputs:
         return self._table(dict(answer), start, next(iter(lengths.values())))
 
     def _table(self, columns: Mapping[str, Any], start: int, rows: int) -> pa.Table:
-        arrays = {}
-        for name, values in columns.items():
-            try:
-                arrays[name] = self._array(name, values)
-            except (SchemaConflictError, CastError) as error:
-                # The row in the error counts from the start of what the function was given.
-                raise TransformOutputError(
-                    f"{self.name} returned values that can't be stored together, counted from row {start}: {error}"
-                ) from error
-        return pa.table(arrays)
+        return pa.table({name: self._stored(name, values, start) for name, values in columns.items()})
+
+    def _stored(self, name: str, values: Any, start: int) -> Any:
+        try:
+            return self._array(name, values)
+        except (SchemaConflictError, CastError) as error:
+            # The row in the error counts from the start of what the function was given.
+            raise TransformOutputError(
+                f"{self.name} returned values that can't be stored together, counted from row {start}: {error}"
+            ) from error
 
     def _array(self, name: str, values: Any) -> Any:
         if self.features is not None and name in self.features:
             return array_from_values(values, self.features[name], column=name)
         hint = self.types.get(name)
-        if hint is not None and type(values) is list and not _holds_structs(hint):
+        if hint is not None and type(values) is list and _takes_as_they_are(hint, values):
             try:
                 return pa.array(values, hint)
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
-                hint = None  # not of that type: the values decide
+                pass  # not of that type after all: the values decide
         array = array_from_values(values, column=name)
-        if hint is not None and array.type != hint and pa.types.is_null(array.type):
-            array = array.cast(hint)
+        if hint is not None and array.type != hint:
+            array = self._as_before(name, array, hint)
         self.types[name] = array.type
+        return array
+
+    def _as_before(self, name: str, array: Any, hint: pa.DataType) -> Any:
+        """Brings values back to the type their column had, if that changes none of them."""
+        label = self.labels.get(name)
+        try:
+            if label is not None and pa.types.is_string(array.type):
+                return cast_array(array, label)
+            if pa.types.is_null(array.type) or (_is_number(array.type) and _is_number(hint)):
+                return array.cast(hint)
+        except (pa.ArrowException, CastError):
+            return array
         return array
 
     def _bad(self, row: int, problem: str) -> TransformOutputError:
         return TransformOutputError(f"{self.name} {problem} (row {row}).")
 
 
-def _holds_structs(kind: pa.DataType) -> bool:
-    # Arrow drops keys that a struct type does not have, without a word.
-    return pa.types.is_struct(kind) or any(_holds_structs(kind.field(i).type) for i in range(kind.num_fields))
+def _takes_as_they_are(kind: pa.DataType, values: Sequence[Any]) -> bool:
+    """Says whether values can be handed to Arrow with a type.
+
+    Given a type, Arrow cuts fractions off, reads bytes as text and drops keys that a struct type does not have, all
+    without a word; so the Python types are looked at first, which costs less than inferring them.
+    """
+    kinds = set(map(type, values)) - {_NOTHING}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return kinds <= {list} and _takes_as_they_are(
+            kind.value_type,
+            list(itertools.chain.from_iterable(value for value in values if value is not None)),
+        )
+    for belongs, allowed in _EXACT:
+        if belongs(kind):
+            return kinds <= allowed
+    return not pa.types.is_nested(kind)
+
+
+_EXACT: list[tuple[Callable[[pa.DataType], bool], set[type]]] = [
+    (pa.types.is_integer, {int}),
+    (pa.types.is_floating, {int, float}),
+    (pa.types.is_boolean, {bool}),
+    (pa.types.is_string, {str}),
+    (pa.types.is_large_string, {str}),
+    (pa.types.is_binary, {bytes}),
+    (pa.types.is_large_binary, {bytes}),
+]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))

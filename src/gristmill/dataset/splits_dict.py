@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import Self
 
 from gristmill.dataset.core import Dataset
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
@@ -41,7 +42,7 @@ class DatasetDict(dict[str, Dataset]):
         lines = "".join(f"    {name}: {_indented(repr(part))}\n" for name, part in self.items())
         return f"DatasetDict({{\n{lines}}})"
 
-    def __enter__(self) -> DatasetDict:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

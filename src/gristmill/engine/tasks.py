@@ -49,7 +49,7 @@ TaskFunction = Callable[[Any, Path, Context], None]
 """Given a task's argument, writes its output file (atomically) and returns nothing."""
 
 
-def check_num_proc(num_proc: int | None) -> int | None:
+def check_num_proc(num_proc: object) -> int | None:
     """Checks a number of worker processes; None, 0 and 1 mean to work in the calling process.
 
     Raises:

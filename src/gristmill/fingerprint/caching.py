@@ -67,7 +67,7 @@ def generate_random_fingerprint(nbits: int = 64) -> str:
     return f"{secrets.randbits(nbits):0{nbits // 4}x}"
 
 
-def validate_fingerprint(fingerprint: str, max_length: int = _LONGEST) -> None:
+def validate_fingerprint(fingerprint: object, max_length: int = _LONGEST) -> None:
     """Refuses a fingerprint that could not be part of a file name.
 
     Args:

@@ -70,6 +70,13 @@ class Part:
         chosen = compose(self.selection, rows)
         return gather(table, range(table.num_rows) if chosen is None else chosen)
 
+    def stored(self, path: Path) -> Part:
+        """Gives the same rows in a file: the ones it has, or a new one at `path`."""
+        if self.files:
+            return self
+        write_arrow(path, self.table)
+        return replace(Part.from_files([path], open_arrow(path)), selection=self.selection)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapped table travels as the names of its files; one in memory as the rows that are meant.
         if self.files and self._same_as_files():
@@ -154,7 +161,7 @@ class View:
     def row_bytes(self) -> float:
         """Mean bytes of a row as Arrow data, at least 1."""
         total = sum(part.table.nbytes / max(1, part.table.num_rows) for part in self.parts)
-        return max(1.0, total)
+        return max(1.0, float(total))
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -266,13 +273,7 @@ class View:
         Args:
             folder: Where parts that are in memory are written to; it has to outlive the result.
         """
-        parts = []
-        for number, part in enumerate(self.parts):
-            if not part.files:
-                path = folder / f"part-{number}.arrow"
-                write_arrow(path, part.table)
-                part = replace(Part.from_files([path], open_arrow(path)), selection=part.selection)
-            parts.append(part)
+        parts = [part.stored(folder / f"part-{number}.arrow") for number, part in enumerate(self.parts)]
         return replace(self, parts=tuple(parts))
 
     def origins_table(self) -> pa.Table:
