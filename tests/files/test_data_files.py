@@ -1,4 +1,5 @@
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ PATHS = [
     "fr/train.csv",
     "notes.json",
 ]
-CARD = [
+CARD: list[dict[str, Any]] = [
     {
         "config_name": "en",
         "data_files": [{"split": "train", "path": "en/train-*"}, {"split": "dev", "path": ["en/test.csv"]}],

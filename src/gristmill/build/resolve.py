@@ -74,6 +74,12 @@ class Request:
         """The Hub client, made when first needed."""
         return HubClient(token=self.token)
 
+    def close(self) -> None:
+        """Closes the connections of the client, if one was made."""
+        client = self.__dict__.pop("client", None)
+        if client is not None:
+            client.session.close()
+
 
 @dataclass(frozen=True)
 class Resolved:

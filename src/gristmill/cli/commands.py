@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gristmill.cli.demo
 import gristmill.cli.fetch_decisions
 import gristmill.cli.hub_download
 import gristmill.cli.hub_serve
+import gristmill.cli.show
 import gristmill.cli.stats  # noqa: F401

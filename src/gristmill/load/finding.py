@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +19,16 @@ from gristmill.errors import (
     DatasetUnreachableError,
     HubConnectionError,
     HubError,
+    InvalidArgumentError,
     NotThereYetError,
     OfflineError,
     RepoNotFoundError,
 )
 from gristmill.formats.registry import known_formats
+from gristmill.hub.urls import check_repo
 from gristmill.logging import get_logger
 
 _log = get_logger(__name__)
-_REPO = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,11 @@ def find_dataset(path: str, revision: str, request: Request, settings: Settings)
     resolved = _find_here(path, request)
     if resolved is not None:
         return _found(resolved, None, lambda names: _prepare(resolved, names, settings))
-    if not _REPO.fullmatch(path):
-        raise _not_found(path, settings.cache, ("the Hub", 'names there have the form "namespace/name"'))
+    try:
+        check_repo(path, "dataset")
+    except InvalidArgumentError as error:
+        problem = 'names there have the form "namespace/name"' if "/" not in path else str(error)
+        raise _not_found(path, settings.cache, ("the Hub", problem)) from error
     return _find_on_hub(path, revision, request, settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -117,10 +118,12 @@ def load_dataset(
         raise InvalidArgumentError.from_value("num_proc", num_proc, "a number of processes, 1 or more")
     cache = Path(cache_dir or config.HF_DATASETS_CACHE).expanduser()
     settings = Settings(cache, forced, keep_in_memory)
-    found = find_dataset(str(path), "main" if revision is None else str(revision), request, settings)
-    wanted = None if split is None else wanted_parts(split, found.known, found.where)
-    names = found.known if wanted is None else [part.split for parts in wanted for part in parts]
-    return _shape(found.open(list(dict.fromkeys(names))), wanted, split)
+    with contextlib.closing(request):
+        found = find_dataset(str(path), "main" if revision is None else str(revision), request, settings)
+        wanted = None if split is None else wanted_parts(split, found.known, found.where)
+        names = found.known if wanted is None else [part.split for parts in wanted for part in parts]
+        opened = found.open(list(dict.fromkeys(names)))
+    return _shape(opened, wanted, split)
 
 
 def _shape(

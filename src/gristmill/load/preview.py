@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,9 +67,11 @@ def preview_dataset(
         ...     preview_dataset(str(file)).columns
         {'a': "Value('int64')"}
     """
-    found = find_dataset(path, revision or "main", Request(name=config), Settings(settings.HF_DATASETS_CACHE))
-    [parts] = wanted_parts(split or found.known[0], found.known, found.where)
-    opened = found.open([part.split for part in parts])
+    request = Request(name=config)
+    with contextlib.closing(request):
+        found = find_dataset(path, revision or "main", request, Settings(settings.HF_DATASETS_CACHE))
+        [parts] = wanted_parts(split or found.known[0], found.known, found.where)
+        opened = found.open([part.split for part in parts])
     dataset = join_parts(parts, opened, info_of(list(opened.values())))
     return Preview(
         name=path,

@@ -1,0 +1,46 @@
+"""`gristmill show`: the columns and first rows of anything that can be loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gristmill.cli.main import Settings, app
+from gristmill.load import preview_dataset
+
+
+@app.command("show")
+@click.argument("name")
+@click.option("--config", "-c", help="The config, where the dataset has several.")
+@click.option("--split", "-s", help='The split, or a slice such as "train[:10%]"; the first one if left out.')
+@click.option("--rows", "-n", type=click.IntRange(min=0), default=5, show_default=True, help="Rows to show.")
+@click.option("--revision", "-r", help="Branch, tag or commit on the Hub.")
+@click.pass_obj
+def show(
+    settings: Settings, name: str, config: str | None, split: str | None, rows: int, revision: str | None
+) -> None:
+    """Show the columns and first rows of a dataset.
+
+    NAME is a name on the Hub (org/name), a folder, or a data file.
+    """
+    preview = preview_dataset(name, config, split=split, rows=rows, revision=revision)
+    settings.output.say(
+        f"{preview.name}, split {preview.split} of {', '.join(preview.splits)}: {preview.num_rows:,} rows"
+    )
+    if preview.commit:
+        settings.output.say(f"commit {preview.commit}")
+    if settings.output.as_json:
+        settings.output.result(vars(preview))
+        return
+    settings.output.table("Columns", ["column", "type"], preview.columns.items())
+    names = list(preview.columns)
+    settings.output.table("First rows", names, ([_cut(row[key]) for key in names] for row in preview.rows))
+
+
+def _cut(value: Any, limit: int = 200) -> Any:
+    """Keeps a table readable: long texts and nested values are cut."""
+    if value is None or isinstance(value, int | float | bool):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
