@@ -149,10 +149,11 @@ def _left_out(stats: CorpusStats) -> str:
     for kinds in stats.invalid_kinds().values():
         for kind, count in kinds.items():
             totals[kind] = totals.get(kind, 0) + count
-    if totals:
-        bars = [(kind, [Segment("decisions", count, "bad")]) for kind, count in sorted(totals.items())]
+    ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    if ranked:
+        bars = [(kind, [Segment("decisions", count, "bad")]) for kind, count in ranked]
         words = "".join(
-            f"<li><code>{escape(kind)}</code> {escape(KINDS.get(kind, ''))}</li>" for kind in sorted(totals)
+            f"<li><code>{escape(kind)}</code> {escape(KINDS.get(kind, ''))}</li>" for kind, _ in ranked
         )
         body += f'<h3 class="sub">Invalid, by kind</h3>{bar_rows(bars)}<ul class="kinds">{words}</ul>'
     why = "Every decision a source gave is written, or counted here with the reason why not."
@@ -169,6 +170,7 @@ def _licences(stats: CorpusStats) -> str:
     rows = []
     for entry in stats.entries.values():
         tags = ['<span class="tag">share-alike</span>'] if entry.licence.share_alike else []
+        tags += ['<span class="tag">see the card</span>'] if entry.licence.see_card else []
         tags += [f'<span class="tag">left out</span> {escape(entry.skipped)}'] if entry.skipped else []
         terms = escape(", ".join(entry.licence.names) or "none declared")
         address = f"https://huggingface.co/datasets/{entry.repo}"

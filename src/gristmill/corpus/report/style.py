@@ -17,7 +17,7 @@ h2{font-size:1.05rem;margin:0 0 .2rem;letter-spacing:-.005em}
 h3{font-size:.85rem;margin:0 0 .4rem;font-weight:600}
 p{margin:0 0 1rem}
 .lede{color:var(--soft);margin:.4rem 0 1.6rem}
-.why{color:var(--soft);font-size:.875rem;margin:0 0 1rem;max-width:62ch}
+.why{color:var(--soft);font-size:.875rem;margin:0 0 1rem;max-width:76ch}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(130px,1fr));gap:1px;background:var(--line);
 border:1px solid var(--line);border-radius:10px;overflow:hidden;margin:0 0 1.25rem}
 .figures div{background:var(--paper);padding:.85rem 1rem}
