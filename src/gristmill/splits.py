@@ -58,6 +58,10 @@ class SplitInfo:
         shard_lengths: Rows of each prepared file, if there are several.
         original_shard_lengths: Rows of each original file, if recorded.
         dataset_name: The dataset's name, if recorded.
+
+    Example:
+        >>> SplitInfo("train", num_bytes=1000, num_examples=10)
+        SplitInfo(name='train', num_bytes=1000, num_examples=10)
     """
 
     name: str = ""

@@ -30,7 +30,14 @@ def enable_caching() -> None:
 
 
 def disable_caching() -> None:
-    """Makes every transform and constructor compute afresh; results go to a folder that is deleted at exit."""
+    """Makes every transform and constructor compute afresh; results go to a folder that is deleted at exit.
+
+    Example:
+        >>> disable_caching()
+        >>> is_caching_enabled()
+        False
+        >>> enable_caching()
+    """
     global _enabled  # noqa: PLW0603  # one process-wide switch is what is documented
     _enabled = False
 
