@@ -1,0 +1,317 @@
+"""The cells of a CSV file as columns of text: header, names, rows; what pyarrow's parser says put into words."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from gristmill.errors import ColumnNotFoundError, DataError, FileFormatError, InvalidArgumentError
+from gristmill.formats.csv_options import CsvOptions
+from gristmill.formats.source import SourceFile
+from gristmill.formats.streams import RECORD_LIMIT, Block, open_utf8
+from gristmill.logging import get_logger
+
+__all__ = ["cell_batches", "column_names"]
+
+_log = get_logger(__name__)
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|$)")
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The beginning of a file: names, the lines before the first row, and the bytes of that row and what follows."""
+
+    names: list[str]
+    lines: int
+    rest: bytes
+
+
+class _Rest:
+    """The stream from the first row on, as a file that pyarrow reads."""
+
+    closed = False
+
+    def __init__(self, rest: bytes, stream: Any) -> None:
+        self._rest, self._stream = rest, stream
+
+    def read(self, size: int = -1) -> bytes:
+        """Reads about `size` bytes."""
+        if self._rest:
+            data, self._rest = self._rest[:size], self._rest[size:]
+            return data
+        data = self._stream.read(size)
+        return bytes(data)
+
+
+def column_names(file: SourceFile, options: CsvOptions) -> list[str]:
+    """Reads the names of a file's columns, or makes them.
+
+    An empty name becomes ``Unnamed: 3``, a second ``a`` becomes ``a.1``; without a header they are ``0``, ``1``, ...
+
+    Raises:
+        FileFormatError: The header can't be read.
+    """
+    with _opened(file, options) as (head, _):
+        return head.names
+
+
+@contextlib.contextmanager
+def _opened(file: SourceFile, options: CsvOptions) -> Iterator[tuple[_Head, Any]]:
+    stream, _ = open_utf8(file.path, options.encoding, options.encoding_errors)
+    with contextlib.closing(stream):
+        yield _head(stream, file, options), stream
+
+
+def _head(stream: Any, file: SourceFile, options: CsvOptions) -> _Head:
+    """Reads until the header and one row are there; the header may have newlines inside quotes."""
+    data = b""
+    while True:
+        more = stream.read(max(_HEAD, len(data)))
+        data = (data + more).removeprefix(codecs.BOM_UTF8)
+        found = _split_head(data, not more, file, options)
+        if found is not None:
+            return found
+        if len(data) > RECORD_LIMIT:
+            raise DataError.at(f"a record is longer than {RECORD_LIMIT >> 20} MB", file=file.name, line=1)
+
+
+def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) -> _Head | None:
+    lines = [match.group() for match in _LINE.finditer(data) if match.group()]
+    if not done:
+        lines = lines[:-1]  # it may go on
+    first = options.skiprows or 0
+    records = _records(lines[first:], first, file, options)
+    header = options.header_row
+    wanted = header + 1 if header is not None else 1
+    found = []
+    for _ in range(wanted):
+        record = next(records, None)
+        if record is None:
+            break
+        found.append(record)
+    # The last line read may be the first of several of one record: one more line must be there, or the end.
+    used = found[-1][1] if found else first
+    if not done and (len(found) < wanted or used >= len(lines)):
+        return None
+    cells = found[-1][0] if len(found) == wanted else []
+    if header is None:
+        names = _given(options, len(cells), file) if cells else options.given_names or []
+        begin = first
+    else:
+        names = _given(options, len(cells), file) if options.given_names else _named(cells)
+        begin = used if cells else len(lines)
+    return _Head(names, begin, data[sum(map(len, lines[:begin])) :])
+
+
+def _records(
+    lines: list[bytes], first: int, file: SourceFile, options: CsvOptions
+) -> Iterator[tuple[list[str], int]]:
+    """Parses records with Python's reader; yields their cells and the number of lines up to their end."""
+
+    def text() -> Iterator[str]:
+        for i, line in enumerate(lines):
+            yield Block(line, 0, first + i).text(file)
+
+    reader = csv.reader(text(), **_dialect(options))
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise FileFormatError.at(
+                f"can't be read as CSV: {error}", file=file.name, line=first + reader.line_num
+            ) from error
+        if cells or not options.skip_blank_lines:
+            yield cells, first + reader.line_num
+
+
+def _dialect(options: CsvOptions) -> dict[str, Any]:
+    quoting = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
+    return {
+        "delimiter": options.separator, "quotechar": options.quote, "quoting": quoting,
+        "escapechar": options.escapechar, "doublequote": options.doublequote,
+    }  # fmt: skip
+
+
+def _given(options: CsvOptions, cells: int, file: SourceFile) -> list[str]:
+    names = options.given_names
+    if names is None:
+        return [str(i) for i in range(cells)]
+    if len(names) != cells:
+        raise InvalidArgumentError(f"names= gives {len(names)} names, but {file.name} has {cells} columns.")
+    return _named(names)
+
+
+def _named(cells: list[str]) -> list[str]:
+    names: list[str] = []
+    taken = set(cells)
+    for i, cell in enumerate(cells):
+        name = base = cell or f"Unnamed: {i}"
+        count = 0
+        while name in names or (count and name in taken):
+            count += 1
+            name = f"{base}.{count}"
+        names.append(name)
+    return names
+
+
+def cell_batches(
+    file: SourceFile, options: CsvOptions, columns: list[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Reads the rows of a file as columns of text, block by block; missing cells are null.
+
+    Args:
+        file: The file.
+        options: Its options.
+        columns: Columns to read; all if None.
+
+    Raises:
+        FileFormatError: A row has more or fewer cells than there are names, or text is not UTF-8; names the line.
+        InvalidArgumentError: `usecols` names a column that is not there.
+    """
+    block_bytes, progress = options.block_bytes, _Progress()
+    while (yield from _parse(file, options, columns, block_bytes, progress)):
+        block_bytes *= 8
+        if block_bytes > RECORD_LIMIT:
+            raise DataError.at(
+                f"a record is longer than {RECORD_LIMIT >> 23} MB, or a quote does not end",
+                file=file.name,
+                row=progress.rows,
+            )
+
+
+@dataclass
+class _Progress:
+    """Rows given out so far."""
+
+    rows: int = 0
+
+
+def _parse(
+    file: SourceFile,
+    options: CsvOptions,
+    columns: list[str] | None,
+    block_bytes: int,
+    progress: _Progress,
+) -> Generator[pa.RecordBatch, None, bool]:
+    """Yields the rows after `progress`; says at the end whether larger blocks are needed to go on."""
+    skip = progress.rows
+    with _opened(file, options) as (head, stream):
+        if not head.names or not head.rest.strip(b"\r\n"):
+            return False
+        wanted = _wanted(head.names, options, columns)
+        bad = _BadRows(file, options)
+        try:
+            reader = pacsv.open_csv(
+                pa.PythonFile(_Rest(head.rest, stream), mode="r"),
+                read_options=pacsv.ReadOptions(block_size=block_bytes, column_names=head.names),
+                parse_options=pacsv.ParseOptions(
+                    delimiter=options.separator,
+                    quote_char=options.quote or False,
+                    double_quote=options.doublequote,
+                    escape_char=options.escapechar or False,
+                    newlines_in_values=options.quote is not None,
+                    ignore_empty_lines=options.skip_blank_lines,
+                    invalid_row_handler=bad,
+                ),
+                convert_options=pacsv.ConvertOptions(
+                    column_types=dict.fromkeys(head.names, pa.string()),
+                    null_values=options.missing,
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                    include_columns=wanted,
+                ),
+            )
+            for batch in reader:
+                if skip < batch.num_rows:
+                    progress.rows += batch.num_rows - skip
+                    yield batch.slice(skip)
+                skip = max(0, skip - batch.num_rows)
+        except pa.ArrowInvalid as error:
+            # A record is longer than a block.
+            if "straddl" in str(error):
+                return True
+            _explain(error, bad, file, options, head)
+            raise
+    return False
+
+
+def _wanted(names: list[str], options: CsvOptions, columns: list[str] | None) -> list[str]:
+    if options.usecols is not None:
+        asked = [names[c] if isinstance(c, int) and c < len(names) else str(c) for c in options.usecols]
+        for name in asked:
+            if name not in names:
+                raise ColumnNotFoundError.from_name(name, names)
+        names = [name for name in names if name in asked]
+    return names if columns is None else [name for name in columns if name in names]
+
+
+class _BadRows:
+    """What pyarrow asks about rows with more or fewer cells than there are columns."""
+
+    def __init__(self, file: SourceFile, options: CsvOptions) -> None:
+        self._file, self._action = file, options.on_bad_lines
+        self.first: Any = None
+
+    def __call__(self, row: Any) -> str:
+        """Decides about one row."""
+        self.first = self.first or row
+        if self._action == "warn":
+            _log.warning(
+                "%s: a row with %d cells instead of %d is left out: %.80s",
+                self._file.name, row.actual_columns, row.expected_columns, row.text,
+            )  # fmt: skip
+        return "error" if self._action == "error" else "skip"
+
+
+def _explain(error: Exception, bad: _BadRows, file: SourceFile, options: CsvOptions, head: _Head) -> None:
+    """Raises an error that names the line, as far as a second, slower look finds it."""
+    if bad.first is not None:
+        line = _line_of_bad_row(file, options, head)
+        raise FileFormatError.at(
+            f"a row has {bad.first.actual_columns} cells where there are {bad.first.expected_columns} columns: "
+            f"{bad.first.text[:80]!r}",
+            file=file.name,
+            line=line,
+            remedy='Mend the row, pass the right sep= or quotechar=, or on_bad_lines="skip".',
+        ) from error
+    if "UTF" in str(error).upper():
+        _find_bad_text(file, options)
+
+
+def _line_of_bad_row(file: SourceFile, options: CsvOptions, head: _Head) -> int | None:
+    with _opened(file, options) as (_, stream):
+        lines = _stream_lines(_Rest(head.rest, stream))
+        reader = csv.reader((line.decode("utf-8", "replace") for line in lines), **_dialect(options))
+        try:
+            for cells in reader:
+                if len(cells) != len(head.names) and (cells or not options.skip_blank_lines):
+                    return head.lines + reader.line_num
+        except csv.Error:
+            return None
+    return None
+
+
+def _stream_lines(rest: _Rest) -> Iterator[bytes]:
+    data = b""
+    while more := rest.read(1 << 20):
+        *lines, data = (data + more).splitlines(keepends=True)
+        yield from lines
+    if data:
+        yield data
+
+
+def _find_bad_text(file: SourceFile, options: CsvOptions) -> None:
+    with _opened(file, options) as (head, stream):
+        for i, line in enumerate(_stream_lines(_Rest(head.rest, stream))):
+            Block(line, 0, head.lines + i).text(file)

@@ -1,0 +1,188 @@
+"""What kind of values a CSV column holds, from the text of all its cells.
+
+A column is the narrowest of these that takes every cell that is not missing, and text if none does:
+
+- ``bool``: true, True, TRUE, false, False, FALSE;
+- ``int``: digits, perhaps with a minus, within int64. A leading zero or plus means a code or a phone number: text;
+- ``float``: decimal numbers as Python writes them, ``inf`` included, next to integers below 2**53 in size.
+
+So the text of a cell can always be had back from its value, but for spaces around numbers and digits that a float
+does not hold. Text columns keep each cell exactly as it stands in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from gristmill.features.cast import cast_array
+from gristmill.features.kinds import FeatureType
+from gristmill.formats.csv_options import CsvOptions
+
+__all__ = ["KINDS", "convert", "kind_of", "to_feature", "wider"]
+
+KINDS: dict[str, Any] = {
+    "null": pa.null(),
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "big": pa.int64(),  # integers that a float would change
+    "float": pa.float64(),
+    "text": pa.string(),
+}
+_INT = r"^-?(?:0|[1-9][0-9]*)$"
+_FLOAT = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^-?(?:[iI]nf(?:inity)?|INF|[nN]a[nN])$"
+_EXACT = 2**53
+
+
+def wider(one: str, other: str) -> str:
+    """Gives the narrowest kind that takes the cells of two.
+
+    Example:
+        >>> wider("int", "float"), wider("big", "float"), wider("null", "bool")
+        ('float', 'text', 'bool')
+    """
+    if one == other or other == "null":
+        return one
+    if one == "null":
+        return other
+    return {frozenset(("int", "big")): "big", frozenset(("int", "float")): "float"}.get(
+        frozenset((one, other)), "text"
+    )
+
+
+def kind_of(cells: pa.Array, options: CsvOptions) -> str:
+    """Finds the kind of some cells.
+
+    Args:
+        cells: Text; missing cells are null.
+        options: The file's options.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> [
+        ...     kind_of(pa.array(cells), CsvOptions())
+        ...     for cells in (["1", None], ["1", "2.5"], ["007"], ["1", "x"])
+        ... ]
+        ['int', 'float', 'text', 'text']
+    """
+    if cells.null_count == len(cells):
+        return "null"
+    plain = _numeric_text(cells, options)
+    if plain.null_count == len(plain):
+        return "text"  # quoted empty cells and nothing else
+    kind = _number_kind(plain)
+    if kind == "text" and (trimmed := _trimmed(plain)) is not None:
+        kind = _number_kind(trimmed)
+    if kind == "text" and _all(pc.is_in(plain, pa.array([*_spellings(options)])), plain):
+        return "bool"
+    return kind
+
+
+def _number_kind(plain: Any) -> str:
+    numbers = _try(plain, pa.int64())
+    if numbers is not None:
+        if not _all(pc.match_substring_regex(plain, _INT), plain):
+            return "text"
+        return "big" if _largest(numbers) >= _EXACT else "int"
+    numbers = _try(plain, pa.float64())
+    if numbers is None or not _all(pc.match_substring_regex(plain, _FLOAT), plain):
+        return "text"
+    if (
+        _largest(numbers) > _EXACT
+        and pc.any(pc.and_(pc.match_substring_regex(plain, _INT), _beyond(numbers))).as_py()
+    ):
+        return "text"  # an integer above int64, or one that the floats beside it would round
+    return "float"
+
+
+def _try(plain: Any, type_: Any) -> Any:
+    try:
+        return pc.cast(plain, type_)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _largest(numbers: Any) -> float:
+    limits = pc.min_max(numbers)
+    low, high = limits["min"].as_py(), limits["max"].as_py()
+    return max(abs(low), abs(high)) if low is not None else 0
+
+
+def _beyond(numbers: Any) -> Any:
+    return pc.greater_equal(pc.abs(numbers), float(_EXACT))
+
+
+def _all(matches: Any, cells: Any) -> bool:
+    return bool(pc.all(pc.or_kleene(matches, pc.is_null(cells))).as_py())
+
+
+def _numeric_text(cells: Any, options: CsvOptions) -> Any:
+    """Makes text as Arrow parses numbers; an empty quoted cell among numbers is a missing one."""
+    if options.missing:
+        cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells)
+    if options.thousands:
+        cells = pc.replace_substring(cells, options.thousands, "")
+    if options.decimal != ".":
+        cells = pc.replace_substring(cells, options.decimal, ".")
+    return cells
+
+
+def _trimmed(plain: Any) -> Any:
+    """Cuts white space around cells; None if there is none."""
+    trimmed = pc.ascii_trim_whitespace(plain)
+    shorter = pc.sum(pc.binary_length(trimmed)).as_py() < pc.sum(pc.binary_length(plain)).as_py()
+    return trimmed if shorter else None
+
+
+def _spellings(options: CsvOptions) -> dict[str, bool]:
+    spellings = dict.fromkeys(("true", "True", "TRUE", *map(str, options.true_values or ())), True)
+    return spellings | dict.fromkeys(
+        ("false", "False", "FALSE", *map(str, options.false_values or ())), False
+    )
+
+
+def convert(cells: pa.Array, kind: str, options: CsvOptions) -> pa.Array:
+    """Turns cells into values of a kind that takes them, see `kind_of`."""
+    if kind == "text":
+        return cells
+    if kind == "null":
+        return pa.nulls(len(cells))
+    plain = _numeric_text(cells, options)
+    if kind == "bool":
+        spellings = _spellings(options)
+        index = pc.index_in(plain, pa.array([*spellings]))
+        return pa.array([*spellings.values()]).take(index)
+    numbers = _try(plain, KINDS[kind])
+    return numbers if numbers is not None else pc.cast(pc.ascii_trim_whitespace(plain), KINDS[kind])
+
+
+def to_feature(cells: pa.Array, feature: FeatureType, options: CsvOptions, where: dict[str, Any]) -> pa.Array:
+    """Turns cells into values of a feature that the user asks for.
+
+    Args:
+        cells: Text; missing cells are null.
+        feature: The feature; text stays exactly as it is in the file.
+        options: The file's options.
+        where: Arguments of `cast_array` that say where the cells are.
+
+    Raises:
+        CastError: A cell does not fit.
+    """
+    target = getattr(feature, "pa_type", None)
+    by_text: list[Callable[[Any], bool]] = [
+        pt.is_string,
+        pt.is_large_string,
+        pt.is_string_view,
+        pt.is_decimal,
+    ]
+    if target is not None and any(test(target) for test in by_text):
+        return cast_array(cells, feature, **where)
+    kind = kind_of(cells, options)
+    natural = convert(cells, kind, options)
+    if kind == "text" and options.missing:
+        natural = pc.if_else(pc.equal(natural, ""), pa.scalar(None, pa.string()), natural)
+    return cast_array(natural, feature, **where)

@@ -1,0 +1,141 @@
+"""Plain text: a row for each line, paragraph or file, in the column ``text``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gristmill.errors import DataError, InvalidArgumentError
+from gristmill.formats.base import Batches, Format, fitter, one_batch
+from gristmill.formats.source import Position, SourceFile
+from gristmill.formats.streams import BLOCK_BYTES, RECORD_LIMIT, Block, cut_at_line, iter_blocks, reading_text
+
+_SCHEMA = pa.schema({"text": pa.string()})
+_WAYS = ("line", "paragraph", "document")
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    r"""Options of ``load_dataset("text", ...)``.
+
+    Attributes:
+        encoding: Encoding of the text.
+        encoding_errors: What to do with bytes that are no text, as in `open`.
+        chunksize: Bytes to read at a time; results do not depend on it.
+        keep_linebreaks: Keep the line end, as ``\n``, at the end of each line.
+        sample_by: A row for each ``"line"``, each ``"paragraph"`` (blank lines between) or the whole ``"document"``.
+    """
+
+    encoding: str | None = "utf-8"
+    encoding_errors: str | None = None
+    chunksize: int = BLOCK_BYTES
+    keep_linebreaks: bool = False
+    sample_by: Literal["line", "paragraph", "document"] = "line"
+
+    def __post_init__(self) -> None:
+        if self.sample_by not in _WAYS:
+            raise InvalidArgumentError.from_choice("sample_by", str(self.sample_by), _WAYS)
+        if self.chunksize < 1:
+            raise InvalidArgumentError.from_value("chunksize", self.chunksize, "a positive number of bytes")
+
+
+class TextFormat(Format[TextOptions]):
+    r"""Plain text. Lines end with ``\n``, ``\r\n`` or ``\r`` and with nothing else: U+2028 is a character."""
+
+    name = "text"
+    suffixes = (".txt",)
+    options = TextOptions
+
+    def _read(
+        self,
+        file: SourceFile,
+        options: TextOptions,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        predicate: Any,
+    ) -> Batches:
+        fit = fitter(schema, columns, file)
+        row = start.row
+        with reading_text(file, "text"):
+            for block, rows in _rows(file, options, start):
+                if not len(rows):
+                    continue
+                table = pa.table([rows], schema=_SCHEMA)
+                if columns is not None and "text" not in columns:
+                    table = table.select([])
+                yield Position(row, block.offset, line=block.line), one_batch(fit(table, row))
+                row += len(rows)
+
+    def infer_schema(
+        self, file: SourceFile, options: TextOptions | Mapping[str, Any] | None = None
+    ) -> pa.Schema:
+        """Gives the one column ``text``; the file is not read."""
+        self.parse_options(options)
+        return _SCHEMA
+
+
+def _rows(file: SourceFile, options: TextOptions, start: Position) -> Iterator[tuple[Block, Any]]:
+    split = {"line": _lines, "paragraph": _paragraphs, "document": _document}[options.sample_by]
+    cut = {"line": cut_at_line, "paragraph": _cut_at_paragraph, "document": _never}[options.sample_by]
+    blocks = iter_blocks(
+        file,
+        size=RECORD_LIMIT if options.sample_by == "document" else options.chunksize,
+        encoding=options.encoding,
+        errors=options.encoding_errors,
+        start=start,
+        cut=cut,
+    )
+    for block in blocks:
+        block.text(file)  # a check that it is text; Arrow works on the bytes
+        data = block.data
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if len(data) > RECORD_LIMIT * 2 - 1:
+            raise DataError.at("a row is longer than 2 GB", file=file.name, line=block.line + 1)
+        yield block, split(data, options.keep_linebreaks)
+
+
+def _never(_: bytes) -> int:
+    return 0
+
+
+def _cut_at_paragraph(data: bytes) -> int:
+    """Finds the end of the last whole paragraph: the blank lines after it belong to it."""
+    for blank in (b"\n\n", b"\r\n\r\n", b"\r\r"):
+        at = data.rfind(blank)
+        # A run of blank lines that reaches the end may go on.
+        while at > 0 and not data[at + len(blank) :].strip(b"\r\n"):
+            at = data.rfind(blank, 0, at)
+        if at >= 0:
+            return at + len(blank)
+    return 0
+
+
+def _split(data: bytes, separator: str) -> Any:
+    whole = pa.array([data], pa.binary()).cast(pa.string(), safe=False)
+    return pc.split_pattern(whole, separator).flatten()
+
+
+def _lines(data: bytes, keep: bool) -> Any:
+    whole = data.endswith(b"\n")
+    lines = _split(data[:-1] if whole else data, "\n")
+    if not keep:
+        return lines
+    ends = pa.array(["\n"] * len(lines) if whole else ["\n"] * (len(lines) - 1) + [""])
+    return pc.binary_join_element_wise(lines, ends, "")
+
+
+def _paragraphs(data: bytes, _: bool) -> Any:
+    parts = _split(data, "\n\n")
+    # An odd newline of a longer gap, and the one at the end of the file, are no part of a paragraph.
+    parts = pc.utf8_trim(parts, "\n")
+    return parts.filter(pc.not_equal(parts, ""))
+
+
+def _document(data: bytes, _: bool) -> Any:
+    return pa.array([data], pa.binary()).cast(pa.string(), safe=False)
