@@ -71,10 +71,12 @@ class DatasetInfo:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        if self.features is not None and not isinstance(self.features, Features):
-            self.features = Features.from_dict(self.features)
-        if self.splits is not None and not isinstance(self.splits, SplitDict):
-            self.splits = SplitDict.from_split_dict(self.splits)
+        features: Any = self.features
+        if features is not None and not isinstance(features, Features):
+            self.features = Features.from_dict(features)
+        splits: Any = self.splits
+        if splits is not None and not isinstance(splits, SplitDict):
+            self.splits = SplitDict.from_split_dict(splits)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self._known().items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -36,7 +36,7 @@ def check_columns(names: str | Sequence[str], existing: Sequence[str]) -> list[s
     return wanted
 
 
-def check_renaming(mapping: Mapping[str, str], existing: Sequence[str]) -> dict[str, str]:
+def check_renaming(mapping: Mapping[str, Any], existing: Sequence[str]) -> dict[str, str]:
     """Checks old and new column names.
 
     Args:
@@ -57,7 +57,7 @@ def check_renaming(mapping: Mapping[str, str], existing: Sequence[str]) -> dict[
     return dict(mapping)
 
 
-def pick_features(features: Features, names: Sequence[str]) -> Features:
+def pick_features(features: Features, names: Iterable[str]) -> Features:
     """Gives the features of some columns, in the order given, as an object of its own."""
     picked = Features()
     # Not by Features' own update, which would check again what was checked before.

@@ -808,9 +808,10 @@ class Dataset:
         sizes = splitting.SplitSizes.parse(len(self), test_size, train_size)
         numbers = splitting.make_generator(seed, generator) if shuffle and len(self) else None
         if stratify_by_column is not None:
-            labels = splitting.class_ids(self._view, self.features, stratify_by_column, shuffle)
-            assert numbers is not None or not len(self)
-            train, test = splitting.split_rows_by_class(labels, sizes, numbers or np.random.default_rng(0))
+            labels = splitting.class_ids(self._view, self.features, stratify_by_column)
+            train: range | IndexVector
+            test: range | IndexVector
+            train, test = splitting.split_rows_by_class(labels, sizes, numbers)
         else:
             train, test = splitting.split_rows(len(self), sizes, numbers)
         return DatasetDict(

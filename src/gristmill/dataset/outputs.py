@@ -121,7 +121,7 @@ class Outputs:
             self.removed |= removed
 
     def _of_dicts(self, answers: Sequence[Mapping[str, Any]], block: Block, start: int) -> pa.Table:
-        names = dict.fromkeys(answers[0])
+        names: dict[Any, None] = dict.fromkeys(answers[0])
         if any(answer.keys() != names.keys() for answer in answers):
             for answer in answers:
                 names.update(dict.fromkeys(answer))

@@ -34,7 +34,7 @@ class DatasetDict(dict[str, Dataset]):
 
     def __getitem__(self, key: str) -> Dataset:
         try:
-            return super().__getitem__(str(key) if isinstance(key, str) else key)
+            return super().__getitem__(key)
         except KeyError:
             raise _NoSplit(str(SplitNotFoundError.from_name(str(key), self))) from None
 

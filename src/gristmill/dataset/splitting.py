@@ -38,7 +38,8 @@ def make_generator(seed: int | None, generator: np.random.Generator | None) -> n
             raise InvalidArgumentError.from_value("generator", generator, "a numpy.random.Generator")
         return generator
     if seed is None:
-        _, words, position, *_ = np.random.get_state()
+        state: Any = np.random.get_state()
+        words, position = state[1], state[2]
         seed = int(words[position] if position < len(words) else words[0])
         np.random.random()
     return np.random.default_rng(seed)
@@ -149,7 +150,7 @@ def split_rows(
 
 
 def split_rows_by_class(
-    labels: npt.NDArray[Any], sizes: SplitSizes, generator: np.random.Generator
+    labels: npt.NDArray[Any], sizes: SplitSizes, generator: np.random.Generator | None
 ) -> tuple[IndexVector, IndexVector]:
     """Gives rows for training and testing in which each class has the share it has in all rows.
 
@@ -159,8 +160,10 @@ def split_rows_by_class(
         generator: Decides which rows, and who gets the rows that do not divide evenly.
 
     Raises:
-        InvalidArgumentError: A class has a single row, or a part is smaller than the number of classes.
+        InvalidArgumentError: There is no generator, are no rows, a class has a single row, or a part is smaller than the number of classes.
     """
+    if generator is None or not len(labels):
+        raise InvalidArgumentError("stratify_by_column needs rows, and shuffle=True.")
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if counts.min() < 2:
         rare = classes[int(counts.argmin())]
@@ -183,21 +186,18 @@ def split_rows_by_class(
     return generator.permutation(np.concatenate(train)), generator.permutation(np.concatenate(test))
 
 
-def class_ids(view: View, features: Mapping[str, Any], column: str, shuffle: bool) -> npt.NDArray[Any]:
+def class_ids(view: View, features: Mapping[str, Any], column: str) -> npt.NDArray[Any]:
     """Gives the class of each row, for splitting by class.
 
     Args:
         view: The rows.
         features: The feature of each column.
         column: The column with the classes.
-        shuffle: Whether the rows are shuffled; only then can they be stratified.
 
     Raises:
         ColumnNotFoundError: There is no such column.
-        InvalidArgumentError: It is no ClassLabel, has missing values, or rows are not shuffled.
+        InvalidArgumentError: It is no ClassLabel, or has missing values.
     """
-    if not shuffle:
-        raise InvalidArgumentError("stratify_by_column needs shuffle=True.")
     if column not in features:
         raise ColumnNotFoundError.from_name(column, features)
     if not isinstance(features[column], ClassLabel):
@@ -207,7 +207,8 @@ def class_ids(view: View, features: Mapping[str, Any], column: str, shuffle: boo
     values = view.table([column]).column(0)
     if values.null_count:
         raise InvalidArgumentError(f'Column "{column}" has {values.null_count} rows without a class.')
-    return values.to_numpy()
+    labels: npt.NDArray[Any] = values.to_numpy()
+    return labels
 
 
 def _apportion(counts: IndexVector, wanted: int, generator: np.random.Generator) -> IndexVector:
@@ -223,4 +224,5 @@ def _apportion(counts: IndexVector, wanted: int, generator: np.random.Generator)
         lucky = generator.choice(tied, size=min(len(tied), left), replace=False)
         given[lucky] += 1
         left -= len(lucky)
-    return given.astype(np.int64)
+    whole: IndexVector = given.astype(np.int64)
+    return whole
