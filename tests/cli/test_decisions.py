@@ -52,6 +52,7 @@ def test_json_has_everything(run):
     assert source["train"] + source["val"] == 50
     status, out, err = run("stats", "--json")
     assert json.loads(out)[0]["records"] == 50
+    assert json.loads(out)[0]["state, longest"] > 0
 
 
 def test_a_source_that_fails_is_listed_at_the_end_with_status_1(run, tmp_path):

@@ -68,7 +68,8 @@ def fetch_decisions_command(
         allow_unlicensed=allow_unlicensed,
     )
     settings.output.table("Decision records", COLUMNS, result.table(), json_value=result.to_dict())
-    settings.output.say(f"Written to {out}; the licences are in {out / 'DATA_LICENSES.md'}.")
+    if any(source.status == "written" for source in result.sources):
+        settings.output.say(f"Written to {out}; the licences are in {out / 'DATA_LICENSES.md'}.")
     for left_out in result.skipped:
         settings.output.say(f"Left out: {left_out.source} ({left_out.repo}): {left_out.reason}")
     for failed in result.failed:

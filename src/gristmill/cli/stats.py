@@ -23,5 +23,11 @@ def stats_command(settings: Settings, data: Path) -> None:
     from gristmill.corpus.report import COLUMNS, write_report
 
     report = write_report(data)
-    settings.output.table("Decision records", COLUMNS, report.stats.table())
+    rows = report.stats.table()
+    # A terminal shows the counts; lengths are in the report, and everything is in the JSON.
+    shown = COLUMNS.index("groups") + 1
+    everything = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    settings.output.table(
+        "Decision records", COLUMNS[:shown], [row[:shown] for row in rows], json_value=everything
+    )
     settings.output.say(f"Report: {report.page} (and {report.markdown.name} beside it)")
