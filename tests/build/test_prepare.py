@@ -147,7 +147,7 @@ def test_columns_and_filters(tmp_path):
     assert rows(prepare(replace(source, columns=("b",)), tmp_path / "cache"))[0] == {"b": "x"}
     filtered = prepare(replace(source, filters=[("a", ">", 2)]), tmp_path / "cache")
     assert rows(filtered) == [{"a": 3, "b": "z"}]
-    assert (filtered / "origins.json").read_text() == "null"
+    assert (filtered / "origins.json").read_text() == "null\n"
     nothing = prepare(replace(source, filters=[("a", ">", 9)]), tmp_path / "cache")
     assert open_arrow(next(nothing.glob("*.arrow"))).schema.names == ["a", "b"]
 

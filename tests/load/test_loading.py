@@ -52,6 +52,7 @@ def test_a_folder(folder):
     assert {name: part["a"][:] for name, part in both.items()} == {"train": [1, 2, 3], "test": [4]}
     train = both["train"]
     assert (train.split, train.info.dataset_name, train.info.config_name) == ("train", "poems", "default")
+    assert train.info.splits is not None
     assert {name: split.num_examples for name, split in train.info.splits.items()} == {"train": 3, "test": 1}
     origins = train.origins().to_pylist()
     assert origins[2] == {"source": str(folder), "revision": None, "file": "data/train-1.csv", "row_index": 0}

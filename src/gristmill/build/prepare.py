@@ -10,6 +10,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from gristmill import build, config
 from gristmill.build.keys import split_folder
@@ -23,7 +24,8 @@ from gristmill.errors import (
     DiskFullError,
     SchemaConflictError,
 )
-from gristmill.files.atomic import atomic_folder, sweep, write_json
+from gristmill.files.atomic import atomic_folder, sweep
+from gristmill.files.borders import writing
 from gristmill.files.lock import lock
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
@@ -74,12 +76,19 @@ def _build(source: SplitSource, folder: Path) -> None:
     paths = source.fetch(source.files)
     with _generating(source), atomic_folder(folder) as temporary:
         written = write_split(source, paths, temporary)
-        write_json(temporary / config.DATASET_INFO_FILENAME, _info(source, written, size).to_dict())
         origins = None if written.origins is None else written.origins.to_json()
-        text = json.dumps(origins, ensure_ascii=False, separators=(",", ":"))
-        (temporary / ORIGINS_FILENAME).write_text(text, encoding="utf-8")
+        # No file here needs to be atomic by itself: the folder is, and all of it is synced once before the rename.
+        _write_json(temporary / ORIGINS_FILENAME, origins, separators=(",", ":"))
+        _write_json(
+            temporary / config.DATASET_INFO_FILENAME, _info(source, written, size).to_dict(), indent=2
+        )
         rows = sum(written.shard_rows)
     _log.info("prepared %d rows of the split %s of %s in %s", rows, source.split, source.source, folder)
+
+
+def _write_json(path: Path, value: object, **style: Any) -> None:
+    with writing(path):
+        path.write_text(json.dumps(value, ensure_ascii=False, **style) + "\n", encoding="utf-8")
 
 
 def _free(folder: Path) -> int:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 from gristmill.errors import (
@@ -26,7 +27,7 @@ from gristmill.files.split_names import (
     main_format,
 )
 
-DataFiles = str | Sequence[Any] | Mapping[str, Any]
+DataFiles = str | PathLike[str] | Sequence[Any] | Mapping[str, Any]
 
 _SETTINGS = {
     "config_name",

@@ -6,7 +6,7 @@ import contextlib
 import enum
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from gristmill import config
 from gristmill.build.combine import info_of, info_with
@@ -19,17 +19,22 @@ from gristmill.errors import InvalidArgumentError, NotThereYetError
 from gristmill.features import Features
 from gristmill.load.finding import Settings, find_dataset
 from gristmill.logging import get_logger
-from gristmill.splits import Split
+from gristmill.splits import NamedSplit
 
 __all__ = ["DownloadMode", "VerificationMode", "load_dataset"]
 
 _log = get_logger(__name__)
 
-DataFilesArgument = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+DataFilesArgument = str | Path | Sequence[Any] | Mapping[str, Any]
 
 
 class DownloadMode(enum.Enum):
-    """What to do with what is in the caches already."""
+    """What to do with what is in the caches already; `load_dataset` takes the value's text as well.
+
+    Example:
+        >>> DownloadMode("force_redownload") is DownloadMode.FORCE_REDOWNLOAD
+        True
+    """
 
     REUSE_DATASET_IF_EXISTS = "reuse_dataset_if_exists"
     REUSE_CACHE_IF_EXISTS = "reuse_cache_if_exists"
@@ -37,19 +42,64 @@ class DownloadMode(enum.Enum):
 
 
 class VerificationMode(enum.Enum):
-    """How much to check. Downloads are always checked by size and hash, whatever is chosen here."""
+    """How much to check. Downloads are always checked by size and hash, whatever is chosen here.
+
+    Example:
+        >>> VerificationMode("no_checks") is VerificationMode.NO_CHECKS
+        True
+    """
 
     ALL_CHECKS = "all_checks"
     BASIC_CHECKS = "basic_checks"
     NO_CHECKS = "no_checks"
 
 
+# What comes back depends on `split=` alone; these say so to type checkers and editors.
+@overload
+def load_dataset(
+    path: str,
+    name: str | None = ...,
+    data_dir: str | None = ...,
+    data_files: DataFilesArgument | None = ...,
+    *,
+    split: str,
+    **options: Any,
+) -> Dataset: ...
+@overload
+def load_dataset(
+    path: str,
+    name: str | None = ...,
+    data_dir: str | None = ...,
+    data_files: DataFilesArgument | None = ...,
+    *,
+    split: list[str] | list[NamedSplit],
+    **options: Any,
+) -> list[Dataset]: ...
+@overload
+def load_dataset(
+    path: str,
+    name: str | None = ...,
+    data_dir: str | None = ...,
+    data_files: DataFilesArgument | None = ...,
+    *,
+    split: None = ...,
+    **options: Any,
+) -> DatasetDict: ...
+@overload
+def load_dataset(
+    path: str,
+    name: str | None = ...,
+    data_dir: str | None = ...,
+    data_files: DataFilesArgument | None = ...,
+    split: str | list[str] | list[NamedSplit] | None = ...,
+    **options: Any,
+) -> Dataset | DatasetDict | list[Dataset]: ...
 def load_dataset(
     path: str,
     name: str | None = None,
     data_dir: str | None = None,
     data_files: DataFilesArgument | None = None,
-    split: str | Split | list[str] | list[Split] | None = None,
+    split: str | list[str] | list[NamedSplit] | None = None,
     cache_dir: str | None = None,
     features: Features | None = None,
     download_config: Any = None,

@@ -61,6 +61,7 @@ def preview_dataset(
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder, settings.override(HF_DATASETS_CACHE=Path(folder)):
         ...     file = Path(folder) / "a.jsonl"
         ...     _ = file.write_text('{"a": 1}')
