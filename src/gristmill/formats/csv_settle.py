@@ -92,7 +92,7 @@ def _number_kind(plain: Any) -> str:
     if numbers is None or not _all(pc.match_substring_regex(plain, _FLOAT), plain):
         return "text"
     if (
-        _largest(numbers) > _EXACT
+        _largest(numbers) >= _EXACT
         and pc.any(pc.and_(pc.match_substring_regex(plain, _INT), _beyond(numbers))).as_py()
     ):
         return "text"  # an integer above int64, or one that the floats beside it would round

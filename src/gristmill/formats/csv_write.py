@@ -70,10 +70,14 @@ def _lines(batch: Any, sep: str, missing: str) -> bytes:
     cells = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         text = _text(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column, sep, name)
-        cells.append(pc.fill_null(text, missing))
-    rows = pc.binary_join_element_wise(*cells, sep) if len(cells) > 1 else cells[0]
+        cells.append(pc.fill_null(text, _large(missing)))
+    rows = pc.binary_join_element_wise(*cells, _large(sep)) if len(cells) > 1 else cells[0]
     lines = rows.to_pylist()
     return "".join(line + "\n" for line in lines).encode()
+
+
+def _large(text: str | None) -> Any:
+    return pa.scalar(text, pa.large_string())
 
 
 def _text(column: Any, sep: str, name: str) -> Any:
@@ -86,7 +90,7 @@ def _text(column: Any, sep: str, name: str) -> Any:
     if pt.is_null(type_):
         return pa.nulls(len(column), pa.large_string())
     if pt.is_boolean(type_):
-        return pc.if_else(column, pa.scalar("True", pa.large_string()), pa.scalar("False", pa.large_string()))
+        return pc.if_else(column, _large("True"), _large("False"))
     if pt.is_floating(type_):
         return _float_text(column)
     if pt.is_integer(type_) or pt.is_decimal(type_):
@@ -111,8 +115,8 @@ def _float_text(column: Any) -> Any:
         column = pc.cast(column, pa.float32())
     text = pc.cast(column, pa.large_string())
     whole = pc.match_substring_regex(text, r"^-?[0-9]+$")
-    text = pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.large_string()), text)
+    text = pc.if_else(whole, pc.binary_join_element_wise(text, _large(".0"), _large("")), text)
+    return pc.if_else(pc.is_nan(column), _large(None), text)
 
 
 def _quoted(text: Any, sep: str) -> Any:
@@ -122,4 +126,4 @@ def _quoted(text: Any, sep: str) -> Any:
     if not pc.any(needs).as_py():
         return text
     doubled = pc.replace_substring(text, '"', '""')
-    return pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), text)
+    return pc.if_else(needs, pc.binary_join_element_wise(_large('"'), doubled, _large('"'), _large("")), text)
