@@ -92,6 +92,8 @@ def test_offline_by_what_the_hub_cache_knows(online, files, said):
     hub.stop()
     config.HF_HUB_OFFLINE = True
     assert load_dataset("org/data", split="train")["a"][:] == [1, 2, 3]
+    with config.override(HF_HUB_OFFLINE=False, HF_DATASETS_OFFLINE=True):
+        assert load_dataset("org/data", split="train")["a"][:] == [1, 2, 3]
     assert load_dataset("org/data", split="train", revision=COMMIT)["a"][:] == [1, 2, 3]
 
 

@@ -307,6 +307,11 @@ def test_a_name_that_means_nothing_says_what_was_tried(folder, monkeypatch):
     assert "Did you mean poems?" in text
     with pytest.raises(FileNotFoundError):
         load_dataset("./nope")
+    for odd in ("a" * 5000, "a\0b", "a/b/c", "a--b/..c"):
+        with pytest.raises(DatasetNotFoundError):
+            load_dataset(odd)
+    with pytest.raises(InvalidArgumentError):
+        load_dataset("")
     with pytest.raises(NotThereYetError):
         load_dataset("buckets/me/bucket")
     with pytest.raises(NotThereYetError):

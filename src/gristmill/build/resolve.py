@@ -72,7 +72,8 @@ class Request:
     @cached_property
     def client(self) -> HubClient:
         """The Hub client, made when first needed."""
-        return HubClient(token=self.token)
+        offline = settings.HF_HUB_OFFLINE or settings.HF_DATASETS_OFFLINE
+        return HubClient(token=self.token, offline=offline)
 
     def close(self) -> None:
         """Closes the connections of the client, if one was made."""

@@ -96,16 +96,24 @@ def _find_here(path: str, request: Request) -> Resolved | None:
     """Tries the doors that need no network."""
     if path in known_formats():
         return from_format(path, request)
+    if not path:
+        raise InvalidArgumentError.from_value("path", path, "the name of a dataset, folder, file or format")
     place = Path(path).expanduser()
     if path.endswith(".py"):
         raise DatasetScriptError.from_script(place.name, path)
-    if place.is_dir():
-        return from_folder(place, request)
-    if place.is_file():
-        return from_file(place, request)
+    kind = _kind_of(place)
+    if kind is not None:
+        return from_folder(place, request) if kind == "folder" else from_file(place, request)
     if path.startswith("buckets/"):
         raise NotThereYetError.from_name('load_dataset("buckets/...")')
     return None
+
+
+def _kind_of(place: Path) -> str | None:
+    try:
+        return "folder" if place.is_dir() else "file" if place.is_file() else None
+    except (OSError, ValueError):  # a name too long for the system, or with a NUL in it, is not here
+        return None
 
 
 def _found(
