@@ -1,20 +1,23 @@
 """What `import gristmill` costs and gives, seen from a fresh interpreter."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import gristmill
 from gristmill.not_there_yet import is_missing
 
+SOURCE = str(Path(gristmill.__file__).parent.parent)
 HEAVY = ["pyarrow", "numpy", "pandas", "huggingface_hub", "httpx", "torch", "fsspec"]
 
 
 def fresh(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], check=False, capture_output=True, text=True, timeout=120
-    )
+    command = [sys.executable, "-W", "error", "-c", code]
+    environment = {**os.environ, "PYTHONPATH": SOURCE}  # works without an installed package, too
+    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
