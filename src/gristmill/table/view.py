@@ -82,7 +82,11 @@ class Part:
         if self.files and self._same_as_files():
             return _reopen, (self.files, self.file_columns, self.table.schema, self.selection)
         table = self.table if self.selection is None else self.take(range(self.num_rows))
-        return Part, (table.combine_chunks() if _sliced(table) else table,)
+        # As a stream, which holds exactly these rows; pickled slices take their whole buffers along.
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        return _from_stream, (sink.getvalue(), table.num_rows)
 
     def _same_as_files(self) -> bool:
         if not all(file.is_file() for file in self.files):
@@ -96,9 +100,9 @@ class Part:
         )
 
 
-def _sliced(table: pa.Table) -> bool:
-    # Pickling a slice takes the whole buffers along.
-    return bool(table.get_total_buffer_size() > 2 * table.nbytes + 4096)
+def _from_stream(stream: pa.Buffer, rows: int) -> Part:
+    table = pa.ipc.open_stream(stream).read_all()
+    return Part(table if table.num_columns else rows_without_columns(rows))
 
 
 def _reopen(

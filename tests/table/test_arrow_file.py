@@ -1,0 +1,106 @@
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gristmill.errors import FileFormatError, FileMissingError
+from gristmill.table import arrow_file
+from gristmill.table.arrow_file import ArrowFileWriter, open_arrow, open_many, write_arrow
+
+
+def test_small_batches_are_joined_and_the_schema_keeps_its_metadata(tmp_path):
+    path = tmp_path / "a.arrow"
+    schema = pa.schema({"x": pa.int64()}, metadata={b"k": b"v"})
+    with ArrowFileWriter(path, schema) as writer:
+        for i in range(50):
+            writer.write_batch(pa.record_batch({"x": [i]}))
+        assert not path.exists()
+        assert writer.num_rows == 50
+    table = open_arrow(path)
+    assert table["x"].to_pylist() == list(range(50))
+    assert table["x"].num_chunks == 1
+    assert table.schema.metadata == {b"k": b"v"}
+
+
+def test_batches_are_cut_before_offsets_could_overflow(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_file, "_LARGEST_BATCH", 1000)
+    monkeypatch.setattr(arrow_file, "BATCH_BYTES", 500)
+    path = tmp_path / "a.arrow"
+    table = pa.table({"t": ["x" * 100] * 64})
+    write_arrow(path, table)
+    found = open_arrow(path)
+    assert found.equals(table)
+    assert max(len(chunk) for chunk in found["t"].chunks) < 20
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path):
+    path = tmp_path / "a.arrow"
+    write_arrow(path, pa.table({"x": [1]}))
+    with pytest.raises(ZeroDivisionError):
+        with ArrowFileWriter(path, pa.schema({"x": pa.int64()})) as writer:
+            writer.write_table(pa.table({"x": [2]}))
+            raise ZeroDivisionError
+    assert open_arrow(path)["x"].to_pylist() == [1]
+    assert os.listdir(tmp_path) == ["a.arrow"]
+
+
+def test_no_rows(tmp_path):
+    write_arrow(tmp_path / "a.arrow", pa.table({"x": pa.array([], pa.string())}))
+    assert open_arrow(tmp_path / "a.arrow").schema == pa.schema({"x": pa.string()})
+
+
+def test_the_file_form_of_arrow_opens_too(tmp_path):
+    table = pa.table({"x": [1, 2]})
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    assert open_arrow(tmp_path / "a.arrow").equals(table)
+
+
+def test_what_is_missing_or_not_arrow_says_so(tmp_path):
+    with pytest.raises(FileMissingError):
+        open_arrow(tmp_path / "none.arrow")
+    for content in (b"", b"\0" * 100, b"a,b\n1,2\n", b"ARROW1\0\0garbage"):
+        (tmp_path / "bad.arrow").write_bytes(content)
+        with pytest.raises(FileFormatError, match=r"bad\.arrow"):
+            open_arrow(tmp_path / "bad.arrow")
+
+
+def _many_batches(path: Path) -> bytes:
+    schema = pa.schema({"x": pa.int64(), "s": pa.string()})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, schema) as stream:
+        for i in range(10):
+            stream.write_batch(pa.record_batch({"x": [i] * 20, "s": [f"row {i}"] * 20}, schema=schema))
+    return path.read_bytes()
+
+
+def test_a_stream_cut_off_anywhere_is_refused(tmp_path):
+    whole = _many_batches(tmp_path / "whole.arrow")
+    cut = tmp_path / "cut.arrow"
+    for length in range(0, len(whole), 7):
+        cut.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError):
+            open_arrow(cut)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_damaged_stream_gives_an_error_or_a_table(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("damaged")
+    whole = bytearray(_many_batches(folder / "whole.arrow"))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 9))] = data.draw(st.integers(0, 255))
+    (folder / "damaged.arrow").write_bytes(whole)
+    try:
+        assert open_arrow(folder / "damaged.arrow").num_rows >= 0
+    except FileFormatError as error:
+        assert "damaged.arrow" in str(error)  # noqa: PT017  # a damaged byte may also lie in the values
+
+
+def test_files_of_different_schemas_do_not_join(tmp_path):
+    write_arrow(tmp_path / "a.arrow", pa.table({"x": [1]}))
+    write_arrow(tmp_path / "b.arrow", pa.table({"x": ["a"]}))
+    with pytest.raises(FileFormatError, match=r"b\.arrow"):
+        open_many([tmp_path / "a.arrow", tmp_path / "b.arrow"])
