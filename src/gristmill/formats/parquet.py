@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gristmill.errors import FileFormatError, InvalidArgumentError
+from gristmill.errors import CastError, FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import reading, writing
 from gristmill.formats.base import Batches, CountingFile, Format, Target, filter_expression, fitter, one_batch
@@ -204,10 +204,11 @@ def _possible_groups(file: SourceFile, predicate: Any) -> set[int] | None:
     if predicate is None:
         return None
     import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
 
-    fragment = ds.ParquetFileFormat().make_fragment(str(file.path))
+    fragment = ds.ParquetFileFormat().make_fragment(str(file.path), filesystem=LocalFileSystem())
     try:
-        return {group.id for group in fragment.subset(filter=predicate).row_groups}
+        return {group.id for group in fragment.subset(filter=predicate, schema=fragment.physical_schema).row_groups}
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None  # a column of the filter is missing or of another type: filtering says so properly
 
@@ -257,6 +258,8 @@ def _write(
         writer = pq.ParquetWriter(out, schema, **{"write_page_index": True, **options})
     except TypeError as error:
         raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
+    except pa.ArrowNotImplementedError as error:
+        raise CastError.at(f"Parquet can't hold a column: {error}", remedy="Drop it, or cast it first.") from error
     with writer:
         for table in _row_groups(batches, schema, row_group_bytes, batch_size or 1 << 20):
             writer.write_table(table, row_group_size=table.num_rows)

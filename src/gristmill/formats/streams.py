@@ -57,20 +57,20 @@ def open_bytes(path: Path) -> tuple[IO[bytes], bool]:
     Returns:
         The stream, and whether it is plain (can be seeked at no cost).
     """
-    file = path.open("rb")
-    head = file.read(10)
-    file.seek(0)
+    # The decompressors of the standard library close only files that they opened themselves.
+    with path.open("rb") as file:
+        head = file.read(10)
     # "BZh" alone could begin a text; with the block magic (the digits of pi) it can't.
     if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return bz2.open(file), False
+        return bz2.open(path), False
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
     if kind == "gzip":
-        return gzip.open(file), False  # type: ignore[return-value]  # GzipFile is one but for its type
+        return gzip.open(path), False  # type: ignore[return-value]  # GzipFile is one but for its type
     if kind == "xz":
-        return lzma.open(file), False
+        return lzma.open(path), False
     if kind == "zstd":
-        return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd"), False
-    return file, True
+        return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd"), False
+    return path.open("rb"), True
 
 
 @contextlib.contextmanager
