@@ -56,7 +56,7 @@ def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Feat
     ):
         table = cast_table(table, features)
         features = Features(features)
-    return table.replace_schema_metadata(None), features
+    return table.replace_schema_metadata(None) if table.schema.metadata else table, features
 
 
 def wanted_features(features: Features | None, info: DatasetInfo | None) -> Features | None:

@@ -127,11 +127,12 @@ class GrowingTable:
             SchemaConflictError: A column has a type that no type joins with the ones before.
             FileError: Writing failed.
         """
-        table = table.replace_schema_metadata(None)
         if self.schema is None and table.num_columns == 0:
             # Nothing to write yet; if columns come later, these rows are filled then.
             self.num_rows += table.num_rows
             return
+        if table.schema.metadata:
+            table = table.replace_schema_metadata(None)
         if self.schema is None:
             self.schema = table.schema
             blank, self.num_rows = self.num_rows, 0
@@ -214,10 +215,10 @@ def join_files(paths: Sequence[Path], lengths: Sequence[int], fill: Fill | None 
         SchemaConflictError: Two files have types for a column that no type joins; names the row.
     """
     tables = [open_arrow(path) for path in paths]
+    metadata = [table.schema.metadata for table in tables]
+    # Arrow forgets the number of rows of a table without columns at the first opportunity.
     tables = [
-        table
-        if table.num_columns
-        else rows_without_columns(length).replace_schema_metadata(table.schema.metadata)
+        table if table.num_columns else rows_without_columns(length)
         for table, length in zip(tables, lengths, strict=True)
     ]
     schema, row = pa.schema([]), 0
@@ -228,8 +229,12 @@ def join_files(paths: Sequence[Path], lengths: Sequence[int], fill: Fill | None 
     schema, row = schema.remove_metadata(), 0
     for position, table in enumerate(tables):
         if not table.schema.equals(schema):
-            with ArrowFileWriter(paths[position], schema.with_metadata(table.schema.metadata)) as writer:
+            with ArrowFileWriter(paths[position], schema.with_metadata(metadata[position])) as writer:
                 writer.write_table(widen(table, schema, fill, row))
             tables[position] = open_arrow(paths[position])
         row += table.num_rows
+    if not schema.names:
+        return rows_without_columns(row)
+    if not schema.names:
+        return rows_without_columns(row)
     return pa.concat_tables([table.replace_schema_metadata(None) for table in tables])

@@ -1,0 +1,158 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from gristmill.dataset import Dataset
+from gristmill.errors import ColumnNotFoundError, InvalidArgumentError, NotThereYetError
+from gristmill.formatting import LazyBatch, LazyRow
+
+
+@pytest.fixture
+def ds():
+    return Dataset.from_dict(
+        {
+            "i": [1, 2, 3],
+            "f": [1.5, 2.5, None],
+            "s": ["a", "b", None],
+            "r": [[1, 2], [3, 4], [5, 6]],
+            "l": [[1.0], [2.0, 3.0], []],
+            "d": [{"x": 1, "y": ["z"]}] * 3,
+            "b": [True, False, True],
+        }
+    )
+
+
+def test_numpy_batches(ds):
+    batch = ds.with_format("numpy")[:]
+    assert batch["i"].dtype == np.int64
+    assert batch["f"].dtype == np.float32
+    assert batch["b"].dtype == np.bool_
+    assert batch["r"].tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert [v.tolist() for v in batch["l"]] == [[1.0], [2.0, 3.0], []]
+    assert batch["l"][0].dtype == np.float32
+    assert np.isnan(batch["f"][2])
+    assert batch["s"].tolist() == ["a", "b", None]
+    assert ds.with_format("numpy")[:2]["s"].dtype.kind == "U"
+    assert batch["d"][0]["x"] == 1
+    batch["i"][0] = 9
+    assert ds[0]["i"] == 1
+
+
+def test_numpy_rows(ds):
+    row = ds.with_format("numpy")[0]
+    assert type(row["i"]) is np.int64
+    assert type(row["f"]) is np.float64
+    assert row["r"].tolist() == [1, 2]
+    assert [r["i"] for r in ds.with_format("numpy")] == [1, 2, 3]
+    assert ds.with_format("numpy", dtype=np.float16)[0]["f"].dtype == np.float16
+
+
+def test_tables(ds):
+    arrow = ds.with_format("arrow")
+    assert isinstance(arrow[0], pa.Table)
+    assert isinstance(arrow["i"][:2], pa.ChunkedArray)
+    assert [len(row) for row in arrow] == [1, 1, 1]
+    pandas = ds.with_format("pandas")
+    assert pandas[:2]["i"].tolist() == [1, 2]
+    assert pandas[0]["s"].tolist() == ["a"]
+    assert pandas["i"][:].tolist() == [1, 2, 3]
+
+
+def test_some_columns_and_the_others_as_python(ds):
+    some = ds.with_format("numpy", columns=["i"])
+    assert set(some[0]) == {"i"}
+    everything = ds.with_format("numpy", columns=["i"], output_all_columns=True)
+    assert type(everything[0]["i"]) is np.int64
+    assert everything[0]["s"] == "a"
+    assert type(everything[:2]["f"]) is list
+    assert next(iter(everything))["r"] == [1, 2]
+    assert everything.column_names == ds.column_names
+
+
+def test_a_transform_is_applied_when_rows_are_read(ds):
+    seen = []
+
+    def double(batch):
+        seen.append(len(batch["i"]))
+        return {"two": [2 * i for i in batch["i"]]}
+
+    made = ds.with_transform(double)
+    assert made[1] == {"two": 4}
+    assert made[:] == {"two": [2, 4, 6]}
+    assert list(made) == [{"two": 2}, {"two": 4}, {"two": 6}]
+    assert ds[0]["i"] == 1
+    assert max(seen) == 3
+
+
+def test_formats_are_set_in_place_and_reset(ds):
+    ds.set_format("numpy", columns=["i"])
+    assert ds.format == {
+        "type": "numpy", "format_kwargs": {}, "columns": ["i"], "output_all_columns": False,
+    }  # fmt: skip
+    assert ds.select([0]).format["type"] == "numpy"
+    with ds.formatted_as("arrow"):
+        assert isinstance(ds[0], pa.Table)
+    assert ds[0] == {"i": 1}
+    ds.reset_format()
+    assert ds.format["columns"] == ds.column_names
+    assert ds.map(lambda row: {"q": 1}).format["columns"] == [*ds.column_names, "q"]
+    assert ds.with_format("numpy", columns=["i"]).rename_column("i", "j").format["columns"] == ["j"]
+
+
+def test_formats_that_are_not(ds):
+    with pytest.raises(InvalidArgumentError, match="nmpy"):
+        ds.set_format("nmpy")
+    with pytest.raises(NotThereYetError):
+        ds.set_format("torch")
+    with pytest.raises(ColumnNotFoundError):
+        ds.set_format("numpy", columns=["zz"])
+
+
+def test_lazy_rows_are_mappings(ds):
+    def look(row):
+        assert isinstance(row, LazyRow)
+        assert set(row) == set(ds.column_names)
+        assert "i" in row
+        assert "zz" not in row
+        assert row.get("zz", 7) == 7
+        assert {**row, "q": 1}["i"] == row["i"]
+        assert (row | {"i": 0})["i"] == 0
+        assert len(row) == 7
+        assert row.copy()["s"] == row["s"]
+        del row["s"]
+        assert "s" not in row
+        with pytest.raises(KeyError):
+            row["s"]
+        row["i"] += 1
+        return row
+
+    made = ds.map(look)
+    assert made.column_names == ["i", "f", "r", "l", "d", "b"]
+    assert made["i"] == [2, 3, 4]
+
+
+def test_what_is_changed_in_place_counts(ds):
+    def append(row):
+        row["r"].append(0)
+        return row
+
+    assert ds.map(append)["r"] == [[1, 2, 0], [3, 4, 0], [5, 6, 0]]
+    assert ds["r"] == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_lazy_batches_are_mappings(ds):
+    def look(batch):
+        assert isinstance(batch, LazyBatch)
+        batch["n"] = [v * 2 for v in batch["i"]]
+        return batch
+
+    assert ds.map(look, batched=True)["n"] == [2, 4, 6]
+
+
+def test_a_row_handed_out_belongs_to_the_caller(ds):
+    for index in (0, 1, 2, 2, 1):
+        row = ds[index]
+        row["r"].append(99)
+        row["i"] = None
+    assert [ds[i]["r"] for i in range(3)] == [[1, 2], [3, 4], [5, 6]]
+    assert [ds[i]["i"] for i in range(3)] == [1, 2, 3]
