@@ -25,14 +25,15 @@ def test_it_stops_quickly_also_with_open_connections(folder, repo):
     write(repo, {"big.bin": bytes(30_000_000)})
     with serve_in_thread(folder) as endpoint:
         address = Wire(endpoint).address
-        idle = http.client.HTTPConnection(*address, timeout=10)
+        idle = http.client.HTTPConnection(*address, timeout=120)
         idle.request("GET", "/api/datasets")
         idle.getresponse().read()
-        stalled = http.client.HTTPConnection(*address, timeout=10)
+        stalled = http.client.HTTPConnection(*address, timeout=120)
         stalled.request("GET", "/datasets/org/tiny/resolve/main/big.bin")
         stalled.getresponse().read(10)
         start = time.monotonic()
-    assert time.monotonic() - start < 3
+    # Clients would wait two minutes; the bound is far from both, as the machine may be busy.
+    assert time.monotonic() - start < 30
     idle.close()
     stalled.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "gristmill-hub-server"]
