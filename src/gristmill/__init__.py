@@ -22,7 +22,14 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill.hub.client import HubClient
     from gristmill.info import DatasetInfo
     from gristmill.load import DownloadMode, VerificationMode, load_dataset
-    from gristmill.progress import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from gristmill.progress import (
+        are_progress_bars_disabled,
+        disable_progress_bar,
+        disable_progress_bars,
+        enable_progress_bar,
+        enable_progress_bars,
+        is_progress_bar_enabled,
+    )
     from gristmill.splits import NamedSplit, Split, SplitDict, SplitInfo
 
 # Public name -> the module it lives in. A name that is itself a module maps to "".
@@ -47,12 +54,15 @@ _HOMES = {
     "are_progress_bars_disabled": "progress",
     "config": "",
     "disable_caching": "fingerprint",
+    "disable_progress_bar": "progress",
     "disable_progress_bars": "progress",
     "enable_caching": "fingerprint",
+    "enable_progress_bar": "progress",
     "enable_progress_bars": "progress",
     "errors": "",
     "exceptions": "errors",
     "is_caching_enabled": "fingerprint",
+    "is_progress_bar_enabled": "progress",
     "load_dataset": "load",
     "logging": "",
 }
@@ -65,6 +75,8 @@ _MISSING_CLASSES = [
     "Array5D",
     "ArrowBasedBuilder",
     "Audio",
+    "BioSequence",
+    "BioStructure",
     "BuilderConfig",
     "DatasetBuilder",
     "DownloadConfig",
@@ -106,6 +118,8 @@ __all__ = [
     "Array5D",
     "ArrowBasedBuilder",
     "Audio",
+    "BioSequence",
+    "BioStructure",
     "BuilderConfig",
     "ClassLabel",
     "Column",
@@ -149,8 +163,10 @@ __all__ = [
     "concatenate_datasets",
     "config",
     "disable_caching",
+    "disable_progress_bar",
     "disable_progress_bars",
     "enable_caching",
+    "enable_progress_bar",
     "enable_progress_bars",
     "errors",
     "exceptions",
@@ -161,6 +177,7 @@ __all__ = [
     "get_dataset_split_names",
     "interleave_datasets",
     "is_caching_enabled",
+    "is_progress_bar_enabled",
     "load_dataset",
     "load_dataset_builder",
     "load_from_disk",
@@ -187,4 +204,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

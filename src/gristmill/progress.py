@@ -15,8 +15,11 @@ from gristmill.config import _flag
 
 __all__ = [
     "are_progress_bars_disabled",
+    "disable_progress_bar",
     "disable_progress_bars",
+    "enable_progress_bar",
     "enable_progress_bars",
+    "is_progress_bar_enabled",
     "progress",
     "track",
 ]
@@ -68,6 +71,21 @@ def enable_progress_bars() -> None:
     """
     global _disabled_by_code  # noqa: PLW0603  # one process-wide switch is what is documented
     _disabled_by_code = False
+
+
+def is_progress_bar_enabled() -> bool:
+    """Says whether bars are switched on; the older name's way of asking.
+
+    Example:
+        >>> is_progress_bar_enabled() == (not are_progress_bars_disabled())
+        True
+    """
+    return not are_progress_bars_disabled()
+
+
+# The older names, which scripts still use.
+disable_progress_bar = disable_progress_bars
+enable_progress_bar = enable_progress_bars
 
 
 class Progress(Protocol):
