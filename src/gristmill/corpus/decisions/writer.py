@@ -25,7 +25,7 @@ def record_line(record: Record) -> str:
     return json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_records(path: Path, records: Iterable[Record]) -> None:
+def write_records(path: str | Path, records: Iterable[Record]) -> None:
     """Writes a JSONL file that appears under its name only when it is whole.
 
     Args:
@@ -34,12 +34,21 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
     Raises:
         FileError: The file can't be written.
+
+    Example:
+        >>> import tempfile
+        >>> from gristmill.corpus.decisions.record import noul_options
+        >>> rain = Record("noul", "It rains.", noul_options(), "Wet street.", (0.2, 0.8), "mine", "g", "train")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_records(f"{folder}/mine.jsonl", [rain])
+        ...     list(iter_records(f"{folder}/mine.jsonl")) == [rain]
+        True
     """
     with writing(path), atomic_file(path, "w") as file:
         file.writelines(record_line(record) for record in records)
 
 
-def iter_records(path: Path) -> Iterator[Record]:
+def iter_records(path: str | Path) -> Iterator[Record]:
     """Yields the records of a JSONL file, one at a time.
 
     Args:
@@ -49,9 +58,9 @@ def iter_records(path: Path) -> Iterator[Record]:
         FileFormatError: A line is not a record; the message names it.
         FileError: The file can't be read.
     """
-    with reading(path, "jsonl"), path.open(encoding="utf-8", newline="\n") as file:
+    with reading(path, "jsonl"), Path(path).open(encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
-            yield _parse_line(line, path, number)
+            yield _parse_line(line, Path(path), number)
 
 
 def _parse_line(line: str, path: Path, number: int) -> Record:
