@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 from gristmill.errors import ColumnNotFoundError, DataError, FileFormatError, InvalidArgumentError
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.source import SourceFile
-from gristmill.formats.streams import RECORD_LIMIT, Block, open_utf8
+from gristmill.formats.streams import RECORD_LIMIT, Block, bad_encoding, open_utf8
 from gristmill.logging import get_logger
 
 __all__ = ["cell_batches", "column_names"]
@@ -36,20 +36,35 @@ class _Head:
 
 
 class _Rest:
-    """The stream from the first row on, as a file that pyarrow reads."""
+    """The stream from the first row on, as a file that pyarrow reads; checked to be UTF-8 on the way."""
 
     closed = False
 
-    def __init__(self, rest: bytes, stream: Any) -> None:
-        self._rest, self._stream = rest, stream
+    def __init__(self, head: _Head, stream: Any, file: SourceFile) -> None:
+        self._rest, self._stream, self._file = head.rest, stream, file
+        self._lines = head.lines
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
 
     def read(self, size: int = -1) -> bytes:
-        """Reads about `size` bytes."""
-        if self._rest:
-            data, self._rest = self._rest[:size], self._rest[size:]
-            return data
-        data = self._stream.read(size)
-        return bytes(data)
+        """Reads about `size` bytes.
+
+        Raises:
+            FileFormatError: They are not UTF-8; names the line.
+        """
+        if len(self._rest) < size:
+            self._rest += self._stream.read(size - len(self._rest))
+        data = self._rest[:size]
+        # pyarrow takes a newline that begins a block for the second half of a line end if the last block ended with
+        # a carriage return, inside quotes too: so no block ends with one, but at the end of the file.
+        data = data.rstrip(b"\r") or data
+        self._rest = self._rest[len(data) :]
+        try:
+            self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            before = data[: max(0, error.start - len(error.object) + len(data))]
+            raise bad_encoding(self._file, self._lines + before.count(b"\n") + 1, error) from error
+        self._lines += data.count(b"\n")
+        return data
 
 
 def column_names(file: SourceFile, options: CsvOptions) -> list[str]:
@@ -213,7 +228,7 @@ def _parse(
         bad = _BadRows(file, options)
         try:
             reader = pacsv.open_csv(
-                pa.PythonFile(_Rest(head.rest, stream), mode="r"),
+                pa.PythonFile(_Rest(head, stream, file), mode="r"),
                 read_options=pacsv.ReadOptions(block_size=block_bytes, column_names=head.names),
                 parse_options=pacsv.ParseOptions(
                     delimiter=options.separator,
@@ -285,13 +300,11 @@ def _explain(error: Exception, bad: _BadRows, file: SourceFile, options: CsvOpti
             line=line,
             remedy='Mend the row, pass the right sep= or quotechar=, or on_bad_lines="skip".',
         ) from error
-    if "UTF" in str(error).upper():
-        _find_bad_text(file, options)
 
 
 def _line_of_bad_row(file: SourceFile, options: CsvOptions, head: _Head) -> int | None:
     with _opened(file, options) as (_, stream):
-        lines = _stream_lines(_Rest(head.rest, stream))
+        lines = _stream_lines(_Rest(head, stream, file))
         reader = csv.reader((line.decode("utf-8", "replace") for line in lines), **_dialect(options))
         try:
             for cells in reader:
@@ -309,9 +322,3 @@ def _stream_lines(rest: _Rest) -> Iterator[bytes]:
         yield from lines
     if data:
         yield data
-
-
-def _find_bad_text(file: SourceFile, options: CsvOptions) -> None:
-    with _opened(file, options) as (head, stream):
-        for i, line in enumerate(_stream_lines(_Rest(head.rest, stream))):
-            Block(line, 0, head.lines + i).text(file)

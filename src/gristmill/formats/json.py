@@ -14,10 +14,12 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from gristmill.errors import InvalidArgumentError
+from gristmill.errors import InvalidArgumentError, SchemaConflictError
+from gristmill.features.build import table_from_rows
+from gristmill.features.schema import Features
 from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, output
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
-from gristmill.formats.json_parse import hint_from, parse_block, unify_block
+from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block
 from gristmill.formats.json_write import json_lines
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import BLOCK_BYTES, Block, iter_blocks, reading_text
@@ -81,7 +83,7 @@ class JsonFormat(Format[JsonOptions]):
         with reading_text(file, "JSON"):
             row = start.row
             for block, skip in _blocks(file, options, start):
-                table = parse_block(block, file, row - skip, hint, only_hint=only_hint)
+                table = _parsed(block, file, row - skip, hint, only_hint, schema)
                 if columns is not None:
                     table = table.select([name for name in table.column_names if name in columns])
                 if table.num_rows <= skip:
@@ -146,6 +148,25 @@ class JsonFormat(Format[JsonOptions]):
                     before = ",\n"
             out.write(b"[]\n" if before == "[" else b"]\n")
             return out.count
+
+
+def _parsed(
+    block: Block,
+    file: SourceFile,
+    row: int,
+    hint: pa.Schema | None,
+    only_hint: bool,
+    schema: pa.Schema | None,
+) -> pa.Table:
+    try:
+        return parse_block(block, file, row, hint, only_hint=only_hint)
+    except SchemaConflictError:
+        if schema is None:
+            raise
+    # Mixed values can mean one thing to the features asked for: names and ids of a class label.
+    return table_from_rows(
+        parse_rows(block, file, row), Features.from_arrow_schema(schema), file=file.name, first_row=row
+    )
 
 
 @lru_cache(maxsize=256)

@@ -25,7 +25,7 @@ from gristmill.features.visit import leaf_arrays, map_leaves
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import Block
 
-__all__ = ["hint_from", "not_json", "parse_block", "unify_block"]
+__all__ = ["hint_from", "not_json", "parse_block", "parse_rows", "unify_block"]
 
 _PARALLEL = 1 << 20
 """pyarrow parses pieces of this many bytes of a block in parallel."""
@@ -155,14 +155,24 @@ _STEPS[list(b"}]")] = -1
 
 
 def _exact(block: Block, file: SourceFile, first_row: int) -> pa.Table:
-    rows = _rows(block, file, first_row)
+    rows = parse_rows(block, file, first_row)
     try:
         return table_from_rows(rows, file=file.name, first_row=first_row)
     except RecursionError as error:
         raise too_deep(file, first_row) from error
 
 
-def _rows(block: Block, file: SourceFile, first_row: int) -> list[dict[str, Any]]:
+def parse_rows(block: Block, file: SourceFile, first_row: int) -> list[dict[str, Any]]:
+    """Parses a block with Python's parser, exactly: a dict for each row.
+
+    Args:
+        block: The block.
+        file: Its file, for errors.
+        first_row: Index in the file of the block's first row, for errors.
+
+    Raises:
+        FileFormatError: Not JSON, or a key stands twice in an object; names line and row.
+    """
     text = block.text(file)
     decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite)
     rows: list[dict[str, Any]] = []
@@ -245,7 +255,7 @@ def unify_block(
 
 def _blame(settled: pa.Schema, block: Block, file: SourceFile, first_row: int) -> None:
     """Looks for the first row that conflicts, by halving, and raises the error for it."""
-    rows = _rows(block, file, first_row)
+    rows = parse_rows(block, file, first_row)
     low, high = 0, len(rows)
     while high - low > 1:
         middle = (low + high) // 2

@@ -208,7 +208,10 @@ def _possible_groups(file: SourceFile, predicate: Any) -> set[int] | None:
 
     fragment = ds.ParquetFileFormat().make_fragment(str(file.path), filesystem=LocalFileSystem())
     try:
-        return {group.id for group in fragment.subset(filter=predicate, schema=fragment.physical_schema).row_groups}
+        return {
+            group.id
+            for group in fragment.subset(filter=predicate, schema=fragment.physical_schema).row_groups
+        }
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None  # a column of the filter is missing or of another type: filtering says so properly
 
@@ -259,7 +262,9 @@ def _write(
     except TypeError as error:
         raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
     except pa.ArrowNotImplementedError as error:
-        raise CastError.at(f"Parquet can't hold a column: {error}", remedy="Drop it, or cast it first.") from error
+        raise CastError.at(
+            f"Parquet can't hold a column: {error}", remedy="Drop it, or cast it first."
+        ) from error
     with writer:
         for table in _row_groups(batches, schema, row_group_bytes, batch_size or 1 << 20):
             writer.write_table(table, row_group_size=table.num_rows)

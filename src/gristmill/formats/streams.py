@@ -83,6 +83,8 @@ def reading_text(file: SourceFile, format: str) -> Iterator[None]:
         raise FileFormatError.at(
             f"the compressed data is damaged or cut off ({error})", file=file.name
         ) from error
+    except UnicodeError as error:  # more than UnicodeDecodeError: UTF-16 without its mark
+        raise FileFormatError.at(f"not text in the encoding given ({error})", file=file.name) from error
 
 
 class _Recoded:
@@ -92,9 +94,19 @@ class _Recoded:
         self._raw = raw
         self._decoder = codecs.getincrementaldecoder(encoding)(errors)
         self._done = False
+        self._back = b""
+
+    def skip(self, size: int) -> None:
+        """Moves on by exactly `size` bytes of UTF-8."""
+        while size > 0 and (data := self.read(BLOCK_BYTES)):
+            self._back = data[size:]
+            size -= len(data)
 
     def read(self, size: int = -1) -> bytes:
         """Reads about `size` bytes; b"" only at the end."""
+        if self._back:
+            data, self._back = self._back, b""
+            return data
         while not self._done:
             data = self._raw.read(size)
             self._done = not data
@@ -243,6 +255,9 @@ def _lines(data: bytes) -> int:
 def _go_to(stream: Any, start: Position, plain: bool) -> int:
     if plain:
         stream.seek(start.offset)
+        return start.offset
+    if isinstance(stream, _Recoded):
+        stream.skip(start.offset)
         return start.offset
     left = start.offset
     while left > 0:

@@ -1,0 +1,281 @@
+"""CSV."""
+
+import csv
+import gzip
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gristmill.errors import (
+    CastError,
+    ColumnNotFoundError,
+    FileFormatError,
+    GristmillError,
+    InvalidArgumentError,
+)
+from gristmill.features import ClassLabel, Features, Value
+from gristmill.formats import SourceFile, get_format
+from tests.formats.conformance import ROWS, ReaderTests
+
+FORMAT = get_format("csv")
+
+
+def as_csv(rows: list[dict[str, Any]], **dialect: Any) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", **dialect)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+class TestCsv(ReaderTests):
+    format = "csv"
+    options = {"block_bytes": 500}  # noqa: RUF012
+
+    def make(self, path: Path) -> None:
+        path.write_text(as_csv(ROWS), "utf-8")
+
+
+class TestCsvQuotedWithNewlines(ReaderTests):
+    format = "csv"
+    options = {"block_bytes": 500}  # noqa: RUF012
+    rows = [{**row, "text": f'"{row["id"]}",\nline two'} for row in ROWS]  # noqa: RUF012
+
+    def make(self, path: Path) -> None:
+        path.write_text(as_csv(self.rows, quoting=csv.QUOTE_ALL), "utf-8")
+
+
+class TestTabsInUtf16(ReaderTests):
+    format = "csv"
+    options = {"block_bytes": 500, "sep": "\t", "encoding": "utf-16"}  # noqa: RUF012
+
+    def make(self, path: Path) -> None:
+        path.write_text(as_csv(ROWS, delimiter="\t"), "utf-16")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "x"
+
+
+def table(
+    path: Path, text: str | bytes, options: Any = None, **arguments: Any
+) -> tuple[list[Any], dict[str, list[Any]]]:
+    """Gives the types and the columns."""
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    file = SourceFile(path, "f")
+    batches = [batch for _, batch in FORMAT.read(file, options=options, **arguments)]
+    schema = batches[0].schema if batches else FORMAT.infer_schema(file, options)
+    read = pa.Table.from_batches(batches, schema)
+    return [str(type_) for type_ in schema.types], read.to_pydict()
+
+
+@pytest.mark.parametrize(
+    ("cells", "type_", "values"),
+    [
+        (["1", "", "3"], "int64", [1, None, 3]),
+        (["9007199254740993", "NA", "5"], "int64", [2**53 + 1, None, 5]),
+        (["1", "2.5", "-3e10"], "double", [1.0, 2.5, -3e10]),
+        (["1"] * 50 + ["A7"], "string", ["1"] * 50 + ["A7"]),
+        (["1.0", "1.50", "x"], "string", ["1.0", "1.50", "x"]),
+        (["007", "1"], "string", ["007", "1"]),
+        (["0", "0.5", "-0.5", ".5", "5."], "double", [0, 0.5, -0.5, 0.5, 5.0]),
+        (["+41791234567"], "string", ["+41791234567"]),
+        (["0x1F"], "string", ["0x1F"]),
+        (["18446744073709551615", "1"], "string", ["18446744073709551615", "1"]),
+        (["9007199254740993", "0.5"], "string", ["9007199254740993", "0.5"]),
+        (["True", "false", ""], "bool", [True, False, None]),
+        (["True", "1"], "string", ["True", "1"]),
+        ([" 5", "6 "], "int64", [5, 6]),
+        ([" 5", "x "], "string", [" 5", "x "]),
+        (["NA", '"NA"', '""', "x"], "string", [None, "NA", "", "x"]),
+        (['"1"', '""', '"3"'], "int64", [1, None, 3]),
+        (["2020-01-01", "2020-01-02"], "string", ["2020-01-01", "2020-01-02"]),
+        (["inf", "-Infinity", "1"], "double", [math.inf, -math.inf, 1.0]),
+        (["null", "None"], "null", [None, None]),
+        (["½", "１"], "string", ["½", "１"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("block_bytes", [16, 10 << 20])
+def test_a_column_is_the_narrowest_kind_that_takes_all_cells(path, cells, type_, values, block_bytes):
+    text = "a,b\n" + "".join(f"{cell},x\n" for cell in cells)
+    types, columns = table(path, text, {"block_bytes": block_bytes})
+    assert (types[0], columns["a"]) == (type_, values)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "columns"),
+    [
+        ("a,b\r\n1,x\r\n", {}, {"a": [1], "b": ["x"]}),
+        ("a,b\r1,x\r", {}, {"a": [1], "b": ["x"]}),
+        ("\ufeffa\n1\n", {}, {"a": [1]}),
+        ('a,b\n"x\ny",2\n', {}, {"a": ["x\ny"], "b": [2]}),
+        ('"a\nb",c\n1,2\n', {}, {"a\nb": [1], "c": [2]}),
+        ("a,a,,a.1\n1,2,3,4\n", {}, {"a": [1], "a.2": [2], "Unnamed: 2": [3], "a.1": [4]}),
+        ("a\n\n1\n\n", {}, {"a": [1]}),
+        ("a,b\n", {}, {"a": [], "b": []}),
+        ("a,b", {}, {"a": [], "b": []}),
+        ("", {}, {}),
+        ("\n\n", {}, {}),
+        ("1,2\n3,4\n", {"header": None}, {"0": [1, 3], "1": [2, 4]}),
+        ("1,2\n", {"names": ["x", "y"]}, {"x": [1], "y": [2]}),
+        ("1,2\n", {"column_names": ["x", "y"]}, {"x": [1], "y": [2]}),
+        ("a,b\n1,2\n", {"names": ["x", "y"], "header": 0}, {"x": [1], "y": [2]}),
+        ("title\n\na,b\n1,2\n", {"header": 1}, {"a": [1], "b": [2]}),
+        ("#\n#\na\n1\n", {"skiprows": 2}, {"a": [1]}),
+        ("a;b\n1,5;2.000\n", {"sep": ";", "decimal": ",", "thousands": "."}, {"a": [1.5], "b": [2000]}),
+        ("a\tb\n1\t2\n", {"delimiter": "\t"}, {"a": [1], "b": [2]}),
+        ("a,b\n'x,y',2\n", {"quotechar": "'"}, {"a": ["x,y"], "b": [2]}),
+        ("a,b\nx\\,y,2\n", {"escapechar": "\\"}, {"a": ["x,y"], "b": [2]}),
+        ('a,b\n"x,2\n', {"quoting": 3}, {"a": ['"x'], "b": [2]}),
+        ('a,b\n5" pipe,2\n', {}, {"a": ['5" pipe'], "b": [2]}),
+        ('a\n"x""y"\n', {}, {"a": ['x"y']}),
+        ("a,b\n1,2\n1,2,3\n4\n5,6\n", {"on_bad_lines": "skip"}, {"a": [1, 5], "b": [2, 6]}),
+        ("a,b,c\n1,2,3\n", {"usecols": ["c", "a"]}, {"a": [1], "c": [3]}),
+        ("a,b\n1,2\n", {"usecols": [1]}, {"b": [2]}),
+        ("a\n1\n2\n3\n", {"nrows": 2}, {"a": [1, 2]}),
+        ("a\n-\nx\n", {"na_values": "-"}, {"a": [None, "x"]}),
+        ("a\nNA\n", {"keep_default_na": False}, {"a": ["NA"]}),
+        ("a\nNA\nx\n", {"na_filter": False}, {"a": ["NA", "x"]}),
+        ("a,b\n1,1\n", {"dtype": {"a": str, "b": "float32"}}, {"a": ["1"], "b": [1.0]}),
+        ("a\n1\n", {"dtype": str}, {"a": ["1"]}),
+        ("a,b\nyes,0\nno,1\n", {"true_values": ["yes"], "false_values": ["no"]}, {"a": [True, False], "b": [0, 1]}),
+        ("a\ncafé\n".encode("latin-1"), {"encoding": "latin-1"}, {"a": ["café"]}),
+        (b"a\n\xff\n", {"encoding_errors": "replace"}, {"a": ["\ufffd"]}),
+        (gzip.compress(b"a\n1\n", mtime=0), {}, {"a": [1]}),
+    ],
+)  # fmt: skip
+def test_forms_and_options(path, text, options, columns):
+    assert table(path, text, options)[1] == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,2\n1,2,3\n", "f, line 3: a row has 3 cells where there are 2 columns: '1,2,3'"),
+        ('a,b\n"1\n2",2\n\n7\n', "f, line 5: a row has 1 cells"),
+        ('a,b\n"1,2\n', "f, line 2"),
+        (b"a\n1\n\xff\n", "f, line 3: not valid UTF-8 text"),
+        (b"\xff\n1\n", "f, line 1: not valid UTF-8 text"),
+        (gzip.compress(b"a\n1\n" * 1000, mtime=0)[:-20], "cut off"),
+    ],
+)
+def test_damage_names_the_line(path, text, words):
+    with pytest.raises(FileFormatError) as caught:
+        table(path, text)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"sep": "||"}, {"sep": "\n"}, {"quotechar": "''"}, {"header": "first"}, {"header": -1}, {"skiprows": "x"},
+     {"on_bad_lines": "ignore"}, {"dtype": {"a": "nonsense"}}, {"names": ["only one"]}, {"encoding": "nonsense"}],
+)  # fmt: skip
+def test_options_that_cannot_be_used(path, options):
+    with pytest.raises(InvalidArgumentError):
+        table(path, "a,b\n1,2\n", options)
+
+
+def test_unknown_column_in_usecols(path):
+    with pytest.raises(ColumnNotFoundError, match='Did you mean "name"'):
+        table(path, "name,b\n1,2\n", {"usecols": ["nam"]})
+
+
+def test_record_longer_than_a_block(path):
+    text = "a\n" + "1\n" * 100 + '"' + "z\n" * 5000 + '"\n' + "2\n"
+    _, columns = table(path, text, {"block_bytes": 256})
+    assert columns["a"] == ["1"] * 100 + ["z\n" * 5000, "2"]
+
+
+def test_types_asked_for_keep_the_text_of_text_columns(path):
+    features = Features(
+        {
+            "code": Value("string"),
+            "l": ClassLabel(names=["neg", "pos"]),
+            "d": Value("date32"),
+            "p": Value("decimal128(5, 2)"),
+        }
+    )
+    types, columns = table(
+        path, "code,l,d,p\n1.50,pos,2020-01-02,1.10\n007,1,,\n", schema=features.arrow_schema
+    )
+    assert columns["code"] == ["1.50", "007"]
+    assert columns["l"] == [1, 1]
+    assert str(columns["d"][0]) == "2020-01-02"
+    assert str(columns["p"][0]) == "1.10"
+    assert types == ["string", "int64", "date32[day]", "decimal128(5, 2)"]
+    with pytest.raises(CastError, match='f, row 1, column "a"'):
+        table(path, "a\n1\n300\n", schema=pa.schema({"a": pa.int8()}))
+
+
+cells = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6) | st.sampled_from(
+    ["NA", "", "007", "1", "1.5", "true", '"', ",", "\r\n", " x", "null"]
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(cells, st.none() | st.integers(-(2**63), 2**63 - 1), st.none() | st.floats(allow_nan=False)), min_size=1, max_size=8),
+    st.sampled_from([64, 1 << 20]),
+)  # fmt: skip
+def test_what_is_written_reads_back(tmp_path_factory, rows, block_bytes):
+    """Text columns come back to the letter, numbers exactly; with the schema asked for, in every case."""
+    schema = pa.schema({"s": pa.string(), "i": pa.int64(), "f": pa.float64()})
+    written = pa.Table.from_pylist([dict(zip("sif", row, strict=True)) for row in rows], schema)
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    FORMAT.write(written.to_batches(), path, schema=schema)
+    batches = FORMAT.read(SourceFile(path), schema=schema, options={"block_bytes": block_bytes})
+    got = [row for _, batch in batches for row in batch.to_pylist()]
+    assert got == written.to_pylist()
+    with path.open(newline="", encoding="utf-8") as lines:
+        assert [row["s"] for row in csv.DictReader(lines)] == [row[0] or "" for row in rows]
+
+
+def test_writer_forms(tmp_path):
+    columns = {"f": [3.0, math.nan], "b": [True, None], "n": [[1], None], "q": ['a"b', "NA"]}
+    written = pa.table(columns)
+    size = FORMAT.write(written.to_batches(), tmp_path / "x.csv", schema=written.schema, sep=";")
+    text = (tmp_path / "x.csv").read_text()
+    assert text == 'f;b;n;q\n3.0;True;[1];"a""b"\n;;;"NA"\n'
+    assert size == len(text)
+    FORMAT.write(
+        pa.table({"a": [1, None]}).to_batches(), tmp_path / "y.csv", schema=pa.schema({"a": pa.int64()})
+    )
+    assert (tmp_path / "y.csv").read_text() == "a\n1\nNA\n"
+    FORMAT.write([], tmp_path / "z.csv", schema=written.schema, header=False)
+    assert (tmp_path / "z.csv").read_text() == ""
+    with pytest.raises(CastError, match='column "x"'):
+        FORMAT.write(
+            pa.table({"x": [b"\xff"]}).to_batches(), tmp_path / "b", schema=pa.schema({"x": pa.binary()})
+        )
+    with pytest.raises(InvalidArgumentError):
+        FORMAT.write([], tmp_path / "b", schema=written.schema, index=True)
+
+
+REAL = Path("/work/shared/data/tabular")
+
+
+def count(file: Path) -> int:
+    """Gives the number of rows, -1 for one of our errors."""
+    try:
+        return sum(batch.num_rows for _, batch in FORMAT.read(SourceFile(file)))
+    except GristmillError:
+        return -1
+
+
+def test_real_odd_files_end_in_rows_or_our_error():
+    if not REAL.exists():
+        pytest.skip("the collection of odd files is not here")
+    rows = {
+        file.name: count(file)
+        for file in [p for p in [*REAL.glob("csv/**/*"), *REAL.glob("vega/*.csv")] if p.is_file()]
+    }
+    assert rows["leading_zeros.csv"] == 6
+    assert rows["seattle-weather.csv"] == 1461
+    assert sum(count >= 0 for count in rows.values()) > len(rows) / 2
