@@ -1,5 +1,3 @@
-import os
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -41,7 +39,7 @@ def test_types_settle_over_all_pieces(tmp_path_factory, pieces):
         if pieces:
             assert found["a"].to_pylist() == expected
         assert found.num_rows == len(expected)
-    assert os.listdir(path.parent) == ["a.arrow"]
+    assert [p.name for p in path.parent.iterdir()] == ["a.arrow"]
 
 
 def test_nulls_lists_and_structs_widen(tmp_path):
@@ -61,7 +59,7 @@ def test_nulls_lists_and_structs_widen(tmp_path):
 def test_types_that_do_not_join_name_column_and_row(tmp_path):
     with pytest.raises(SchemaConflictError, match='row 2, column "a"'):
         grow(tmp_path / "a.arrow", [pa.table({"a": [1, 2]}), pa.table({"a": ["x"]})])
-    assert os.listdir(tmp_path) == []
+    assert [p.name for p in tmp_path.iterdir()] == []
 
 
 def test_columns_that_come_late_are_filled(tmp_path):
@@ -85,7 +83,7 @@ def test_a_table_too_large_for_memory_goes_to_a_file(tmp_path, monkeypatch):
         growing.table()["a"].to_pylist()
         == pa.concat_tables([tables[0].cast(pa.schema({"a": pa.string()})), *tables[1:]])["a"].to_pylist()
     )
-    assert os.listdir(tmp_path) == ["over.arrow"]
+    assert [p.name for p in tmp_path.iterdir()] == ["over.arrow"]
 
 
 def test_files_made_apart_are_brought_together(tmp_path):

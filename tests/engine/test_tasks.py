@@ -109,6 +109,7 @@ def test_workers_start_from_a_script_without_a_guard_and_from_an_import(tmp_path
             [sys.executable, *command],
             cwd=tmp_path,
             env=environment,
+            check=False,
             capture_output=True,
             text=True,
             timeout=60,

@@ -174,23 +174,22 @@ class Outputs:
 
     def _stored(self, name: str, values: Any, start: int) -> Any:
         try:
-            return self._array(name, values)
+            return self._array(name, values, start)
         except (SchemaConflictError, CastError) as error:
-            # The row in the error counts from the start of what the function was given.
             raise TransformOutputError(
-                f"{self.name} returned values that can't be stored together, counted from row {start}: {error}"
+                f"{self.name} returned values that can't be stored together: {error}"
             ) from error
 
-    def _array(self, name: str, values: Any) -> Any:
+    def _array(self, name: str, values: Any, start: int) -> Any:
         if self.features is not None and name in self.features:
-            return array_from_values(values, self.features[name], column=name)
+            return array_from_values(values, self.features[name], column=name, first_row=start)
         hint = self.types.get(name)
         if hint is not None and type(values) is list and _takes_as_they_are(hint, values):
             try:
                 return pa.array(values, hint)
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
                 pass  # not of that type after all: the values decide
-        array = array_from_values(values, column=name)
+        array = array_from_values(values, column=name, first_row=start)
         if hint is not None and array.type != hint:
             array = self._as_before(name, array, hint)
         self.types[name] = array.type

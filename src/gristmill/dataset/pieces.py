@@ -202,8 +202,19 @@ def _piece(folder: Path, stem: str, start: int, stop: int) -> Path:
 
 def _finished(folder: Path, stem: str) -> list[tuple[int, int]]:
     pattern = re.compile(re.escape(stem) + r"_(\d+)_(\d+)\.arrow")
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    return [(int(found[1]), int(found[2])) for name in names if (found := pattern.fullmatch(name))]
+    paths = list(folder.iterdir()) if folder.is_dir() else []
+    matches = [(path, found) for path in paths if (found := pattern.fullmatch(path.name))]
+    return [(int(found[1]), int(found[2])) for path, found in matches if _is_whole(path)]
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        open_arrow(path)
+    except GristmillError as error:
+        _log.warning("%s is computed again: %s", path, error)
+        path.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def _facts(table: pa.Table) -> dict[str, Any]:

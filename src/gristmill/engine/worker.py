@@ -69,6 +69,8 @@ class _Reporter:
 
 
 def _describe(error: BaseException) -> dict[str, Any]:
+    from gristmill.errors import TransformError
+
     cause = error.__cause__ or error
     try:
         import cloudpickle
@@ -77,7 +79,8 @@ def _describe(error: BaseException) -> dict[str, Any]:
     except Exception:  # noqa: BLE001  # some exceptions can't be pickled; the traceback text says it all
         pickled = b""
     text = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__))
-    return {"message": str(error) or type(error).__name__, "cause": pickled, "traceback": text}
+    kind = type(error).__name__ if isinstance(error, TransformError) else "TransformError"
+    return {"kind": kind, "message": str(error) or type(error).__name__, "cause": pickled, "traceback": text}
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from typing import Any
 
 import cloudpickle
 
+from gristmill import errors
 from gristmill.engine.tasks import INSIDE_WORKER, Task, TaskFunction
 from gristmill.errors import InvalidArgumentError, TransformError, WorkerDiedError
 from gristmill.fingerprint.code import is_library
@@ -156,7 +157,8 @@ def _failure(content: dict[str, Any]) -> Exception:
         cause = pickle.loads(content["cause"])  # noqa: S301  # from our own worker
     except Exception:  # noqa: BLE001  # an exception class that does not survive pickling; its text does
         cause = None
-    error = TransformError(f"{content['message']}\n\nIn the worker process:\n{content['traceback']}")
+    kind: type[TransformError] = getattr(errors, content["kind"])
+    error = kind(f"{content['message']}\n\nIn the worker process:\n{content['traceback']}")
     error.__cause__ = cause if isinstance(cause, BaseException) else None
     return error
 

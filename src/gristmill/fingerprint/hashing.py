@@ -288,10 +288,10 @@ class _Walk:
     def _table(self, table: Any) -> None:
         import pyarrow as pa
 
-        # The stream form writes exactly the bytes of the rows, whatever buffers a slice hangs on to.
         self.write(b"table")
         with pa.ipc.new_stream(pa.PythonFile(_Sink(self.write), mode="w"), table.schema) as stream:
-            stream.write_table(table)
+            for batch in table.to_batches():
+                stream.write_batch(_compact(batch))
 
     def _function(self, function: types.FunctionType) -> None:
         if is_library(function.__code__.co_filename):
@@ -347,6 +347,19 @@ class _Walk:
         for position, part in enumerate(rest[:3]):
             # State as it is; items of lists and dicts come as iterators.
             self.feed(part if position == 0 or part is None else list(part))
+
+
+def _compact(batch: Any) -> Any:
+    """Gives a batch whose buffers hold its rows and nothing else: the stream form pads with what comes after them."""
+    import pyarrow as pa
+
+    columns = [
+        column
+        if column.nbytes == column.get_total_buffer_size()
+        else pa.concat_arrays([column, column.slice(0, 0)])
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema) if columns else batch
 
 
 def _cell(cell: types.CellType) -> tuple[Any, ...]:

@@ -1,0 +1,378 @@
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from gristmill.dataset import Dataset
+from gristmill.errors import (
+    ColumnNotFoundError,
+    InvalidArgumentError,
+    TransformError,
+    TransformOutputError,
+    WorkerDiedError,
+)
+from gristmill.features import ClassLabel, Features, List, Value
+from gristmill.fingerprint import disable_caching, enable_caching
+from gristmill.table.arrow_file import write_arrow
+from gristmill.table.origins import Origins
+
+
+@pytest.fixture
+def ds():
+    return Dataset.from_dict({"a": [1, 2, 3], "s": ["x", "y", None]})
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A dataset over a file in a folder of its own, as a prepared one is."""
+    folder = tmp_path / "prepared"
+    table = pa.table({"a": range(20), "s": [f"t{i}" for i in range(20)]})
+    write_arrow(folder / "data.arrow", table)
+    return Dataset.from_file(str(folder / "data.arrow"))
+
+
+def counter(path):
+    def work(row):
+        with path.open("a") as file:
+            file.write("x")
+        return {"b": row["a"] + 1}
+
+    return work
+
+
+def calls(path):
+    return path.stat().st_size if path.exists() else 0
+
+
+@pytest.mark.parametrize("num_proc", [None, 2])
+def test_arguments_of_the_function(ds, num_proc):
+    def run(function, **kwargs):
+        return ds.map(function, num_proc=num_proc, **kwargs)
+
+    assert run(lambda row: {"b": row["a"] + 1})["b"] == [2, 3, 4]
+    assert run(lambda row, i: {"b": i}, with_indices=True)["b"] == [0, 1, 2]
+    assert run(lambda a, s: {"b": f"{a}{s}"}, input_columns=["a", "s"])["b"] == ["1x", "2y", "3None"]
+    assert run(lambda a: {"b": a}, input_columns="a")["b"] == [1, 2, 3]
+    assert run(lambda row, k, j=0: {"b": k + j}, fn_kwargs={"k": 1, "j": 2})["b"] == [3, 3, 3]
+    assert run(lambda row, i, r: {"b": [i, int(r is None)]}, with_indices=True, with_rank=True)["b"][0] == [
+        0,
+        int(num_proc is None),
+    ]
+    assert run(lambda batch, i: {"b": i}, with_indices=True, batched=True, batch_size=2)["b"] == [0, 1, 2]
+    assert run(lambda batch: {"b": [len(batch["a"])] * len(batch["a"])}, batched=True, batch_size=2)["b"] == [
+        2,
+        2,
+        1,
+    ]
+    assert run(lambda row: row, remove_columns="s").column_names == ["a"]
+
+
+@pytest.mark.parametrize("size", [None, 0, -1])
+def test_everything_as_one_batch(ds, size):
+    assert ds.map(lambda b: {"n": [len(b["a"])] * len(b["a"])}, batched=True, batch_size=size)["n"] == [
+        3,
+        3,
+        3,
+    ]
+
+
+def test_batches_may_change_the_number_of_rows(ds):
+    made = ds.map(lambda b: {"a": b["a"] * 2}, batched=True, remove_columns=["s"])
+    assert made["a"] == [1, 2, 3, 1, 2, 3]
+    assert made.column_names == ["a"]
+    assert ds.map(lambda b: {"n": [len(b["a"])]}, batched=True, batch_size=2, remove_columns=["a", "s"])[
+        "n"
+    ] == [2, 1]
+    assert len(ds.map(lambda b: {"a": []}, batched=True, remove_columns=["a", "s"])) == 0
+    assert ds.map(
+        lambda b: {"n": [1] * len(b["a"])}, batched=True, batch_size=2, drop_last_batch=True
+    ).to_dict() == {"a": [1, 2], "s": ["x", "y"], "n": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "words"),
+    [
+        (lambda b: {"a": b["a"] * 2}, {"batched": True}, "6 values.*3 rows.*remove_columns"),
+        (lambda b: {"p": [1], "q": [1, 2]}, {"batched": True}, "different lengths"),
+        (lambda b: {"p": 1}, {"batched": True}, "list or array"),
+        (lambda b: {"p": "abc"}, {"batched": True}, "list or array"),
+        (lambda b: 3, {"batched": True}, "not a dict of columns"),
+        (lambda row: 3, {}, "not a dict"),
+        (lambda row: [1], {}, "not a dict"),
+        (lambda row: {1: 2}, {}, "column names are strings"),
+        (lambda row: None if row["a"] == 2 else {"b": 1}, {}, r"None.*row 1"),
+        (lambda row: {"b": 1} if row["a"] == 3 else None, {}, r"dict.*row 2"),
+        (lambda row: {"b": 1 if row["a"] == 1 else "x"}, {}, 'column "b"'),
+    ],
+)
+def test_answers_that_can_not_become_rows(ds, function, options, words):
+    with pytest.raises(TransformOutputError, match=words) as caught:
+        ds.map(function, **options)
+    assert isinstance(caught.value, ValueError)
+    assert "<lambda>" in str(caught.value)
+
+
+def test_none_and_dicts_of_different_workers(ds):
+    with pytest.raises(TransformOutputError, match=r"None for row 0"):
+        ds.map(lambda row: None if row["a"] < 3 else {"b": 1}, num_proc=2)
+
+
+def test_a_failing_function_is_named_with_its_row(ds):
+    def fails(row):
+        return {"b": 1 / (row["a"] - 2)}
+
+    with pytest.raises(
+        TransformError, match=r"fails failed on row 1: ZeroDivisionError: division by zero"
+    ) as caught:
+        ds.map(fails)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(TransformError, match=r"fails failed on row 1.*\n\nIn the worker") as caught:
+        ds.map(fails, num_proc=2)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(TransformError, match="rows 0 to 1"):
+        ds.map(lambda batch: batch["zz"], batched=True, batch_size=2)
+
+
+def test_functions_that_return_nothing_change_nothing(ds):
+    seen = []
+    made = ds.map(lambda row: seen.append(row["a"]))
+    assert seen == [1, 2, 3]
+    assert made is not ds
+    assert made.to_dict() == ds.to_dict()
+
+
+def test_types_are_kept_where_values_fit():
+    features = Features(
+        {"i": Value("int8"), "f": Value("float32"), "y": ClassLabel(names=["n", "p"]), "s": Value("string")}
+    )
+    ds = Dataset.from_dict({"i": [1], "f": [1.5], "y": [0], "s": ["t"]}, features=features)
+    assert ds.map(lambda row: {"i": 2, "f": 0.5, "y": 1, "s": None}).features == features
+    assert ds.map(lambda row: {"y": "p"})[0]["y"] == 1
+    assert ds.map(lambda row: {"i": 300}).features["i"] == Value("int64")
+    assert ds.map(lambda row: {"i": 1.5})[0]["i"] == 1.5
+    assert ds.map(lambda row: {"i": [1.5]})[0]["i"] == [1.5]
+    assert ds.map(lambda row: {"s": b"t"})[0]["s"] == b"t"
+    assert ds.map(lambda row: {"i": 2}, try_original_type=False).features["i"] == Value("int64")
+    assert ds.map(lambda row: {"y": "other"})[0]["y"] == "other"
+
+
+def test_types_widen_over_all_batches():
+    ds = Dataset.from_dict({"a": list(range(3000))})
+
+    def answer(row):
+        a = row["a"]
+        return {
+            "n": None if a < 2000 else "text",
+            "f": a if a < 2000 else a + 0.5,
+            "l": [] if a < 2000 else [{"k": a}],
+            "d": {"x": a} if a < 2000 else {"y": "z"},
+        }
+
+    for num_proc in (None, 2):
+        made = ds.map(answer, num_proc=num_proc)
+        assert made[0] == {"a": 0, "n": None, "f": 0.0, "l": [], "d": {"x": 0, "y": None}}
+        assert made[2999] == {
+            "a": 2999, "n": "text", "f": 2999.5, "l": [{"k": 2999}], "d": {"x": None, "y": "z"},
+        }  # fmt: skip
+
+
+def test_rows_that_answer_for_different_columns(ds):
+    def answer(row):
+        return {"s": "changed"} if row["a"] == 2 else ({"b": 1} if row["a"] == 3 else {})
+
+    assert ds.map(answer).to_dict() == {"a": [1, 2, 3], "s": ["x", "changed", None], "b": [None, None, 1]}
+    many = Dataset.from_dict({"a": list(range(5000)), "s": ["old"] * 5000})
+    for num_proc in (None, 2):
+        made = many.map(lambda row: {"s": "new"} if row["a"] == 4321 else {}, num_proc=num_proc)
+        assert [i for i, s in enumerate(made["s"]) if s != "old"] == [4321]
+
+
+def test_the_features_asked_for():
+    ds = Dataset.from_dict({"a": [1, 2], "s": ["x", "y"]})
+    features = Features({"s": Value("large_string"), "a": Value("int8"), "b": List(Value("int16"))})
+    made = ds.map(lambda row: {"b": [row["a"]]}, features=features)
+    assert made.features == features
+    assert made.column_names == ["s", "a", "b"]
+    assert made[1] == {"s": "y", "a": 2, "b": [2]}
+    with pytest.raises(InvalidArgumentError, match="different columns"):
+        ds.map(lambda row: {"c": 1}, features=features)
+
+
+def test_values_of_other_libraries(ds):
+    made = ds.map(lambda row: {"n": np.float32(0.5), "v": np.arange(2), "m": np.ones((1, 2))})
+    assert made[0] == {"a": 1, "s": "x", "n": 0.5, "v": [0, 1], "m": [[1.0, 1.0]]}
+    made = ds.map(
+        lambda b: {"n": np.array(b["a"]) * 0.5, "p": pa.array(b["a"]), "q": pd.Series(b["a"])}, batched=True
+    )
+    assert made[2] == {"a": 3, "s": None, "n": 1.5, "p": 3, "q": 3}
+
+
+def test_tables_in_and_out(ds):
+    arrow = ds.with_format("arrow").map(lambda t: t.append_column("b", t["a"]), batched=True)
+    arrow.reset_format()
+    assert arrow[2] == {"a": 3, "s": None, "b": 3}
+    pandas = ds.with_format("pandas").map(lambda f: f[["a"]] * 2, batched=True)
+    pandas.reset_format()
+    assert pandas.to_dict() == {"a": [2, 4, 6]}
+
+
+def test_only_what_changed_is_written(stored, tmp_path):
+    big = stored.map(lambda row: {"big": "x" * 10_000})
+    size = sum(f.stat().st_size for f in (tmp_path / "prepared").iterdir())
+    made = big.map(lambda row: {"n": len(row["big"])}).rename_column("n", "m").remove_columns("a")
+    grown = sum(f.stat().st_size for f in (tmp_path / "prepared").iterdir()) - size
+    assert grown < 5000
+    assert made[3] == {"s": "t3", "big": "x" * 10_000, "m": 10_000}
+    assert len(made.cache_files) == 3
+    assert pickle.loads(pickle.dumps(made))[3] == made[3]
+    assert len(pickle.dumps(made)) < 5000
+
+
+def test_results_are_found_again_whatever_the_number_of_workers(stored, tmp_path):
+    log = tmp_path / "log"
+    work = counter(log)
+    assert stored.map(work, num_proc=2)["b"][:] == list(range(1, 21))
+    assert calls(log) == 20
+    for num_proc in (None, 3, 1):
+        again = stored.map(work, num_proc=num_proc)
+        assert again["b"][:] == list(range(1, 21))
+    assert calls(log) == 20
+    assert again._fingerprint == stored.map(work)._fingerprint
+    assert stored.map(work, load_from_cache_file=False)["b"][3] == 4
+    assert calls(log) == 40
+    disable_caching()
+    try:
+        assert stored.map(work)["b"][3] == 4
+        assert calls(log) == 60
+    finally:
+        enable_caching()
+    assert stored.filter(lambda row: row["a"] % 2).map(work)["b"][:] == list(range(2, 21, 2))
+    assert calls(log) == 70
+
+
+def test_a_file_of_the_users_choice(stored, tmp_path):
+    log, target = tmp_path / "log", tmp_path / "mine" / "out.arrow"
+    work = counter(log)
+    for _ in range(2):
+        made = stored.map(work, cache_file_name=str(target))
+        assert made["b"][19] == 20
+    assert calls(log) == 20
+    assert [p.name for p in target.parent.iterdir()] == ["out.arrow"]
+
+
+def test_a_damaged_result_is_computed_again(stored, tmp_path):
+    log = tmp_path / "log"
+    work = counter(log)
+    made = stored.map(work)
+    file = Path(made.cache_files[-1]["filename"])
+    del made
+    with file.open("r+b") as handle:
+        handle.truncate(40)
+    assert stored.map(work)["b"][5] == 6
+    assert calls(log) == 40
+
+
+def test_a_worker_that_is_killed_and_the_run_after_it(stored, tmp_path):
+    log, mark = tmp_path / "log", tmp_path / "mark"
+
+    def work(row):
+        with log.open("a") as file:
+            file.write("x")
+        if row["a"] == 19 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"b": row["a"]}
+
+    with pytest.raises(WorkerDiedError, match=r"rows \d+ to 19.*SIGKILL"):
+        stored.map(work, num_proc=2)
+    before = calls(log)
+    assert stored.map(work, num_proc=3)["b"][:] == list(range(20))
+    assert calls(log) - before < 20
+
+
+def test_killed_in_the_middle_nothing_half_written_is_found(tmp_path):
+    script = textwrap.dedent(
+        """
+        import os, sys
+        from gristmill.dataset import Dataset
+        ds = Dataset.from_file(sys.argv[1])
+        def work(row):
+            if row["a"] == 15 and sys.argv[2] == "die":
+                os.kill(os.getpid(), 9)
+            return {"b": row["a"] * 2}
+        print(ds.map(work)["b"][:])
+        """
+    )
+    path = tmp_path / "p" / "data.arrow"
+    write_arrow(path, pa.table({"a": range(20)}))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+    def run(how):
+        command = [sys.executable, "-c", script, str(path), how]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    assert run("die").returncode == -9
+    assert run("live").stdout.strip() == str([2 * i for i in range(20)])
+
+
+@pytest.mark.parametrize("bad", [{"remove_columns": ["zz"]}, {"input_columns": "zz"}])
+def test_columns_that_do_not_exist(ds, bad):
+    with pytest.raises(ColumnNotFoundError, match="zz"):
+        ds.map(lambda row: row, **bad)
+
+
+def test_empty_datasets(ds):
+    empty = ds.select([])
+    made = empty.map(lambda row: {"b": 1 / 0}, remove_columns="s")
+    assert made.column_names == ["a"]
+    assert made is not empty
+    assert len(empty.filter(lambda row: 1 / 0)) == 0
+    assert empty[:] == {"a": [], "s": []}
+    assert list(empty) == []
+    assert empty.map(lambda row: row, num_proc=4).num_rows == 0
+
+
+def test_origins_follow_the_rows():
+    origins = Origins.concat([Origins.single("o/n", "c", "a.csv", 3), Origins.single("o/n", "c", "b.csv", 2)])
+    ds = Dataset._from_parts(pa.table({"a": range(5)}), origins=origins)
+
+    def places(dataset):
+        return [(o["file"], o["row_index"]) for o in dataset.origins().to_pylist()]
+
+    assert places(ds) == [("a.csv", 0), ("a.csv", 1), ("a.csv", 2), ("b.csv", 0), ("b.csv", 1)]
+    made = (
+        ds.shuffle(seed=1)
+        .filter(lambda row: row["a"] != 2)
+        .map(lambda row: {"b": row["a"]})
+        .rename_column("a", "c")
+    )
+    assert places(made) == [("a.csv", b) if b < 3 else ("b.csv", b - 3) for b in made["b"]]
+    assert places(pickle.loads(pickle.dumps(made))) == places(made)
+    doubled = ds.map(lambda b: {"a": b["a"] * 2}, batched=True)
+    assert places(doubled) == [(None, None)] * 10
+
+
+def test_filter(ds):
+    assert ds.filter(lambda row: row["a"] > 1)["a"] == [2, 3]
+    assert ds.filter(lambda b: [True, False, True], batched=True)["a"] == [1, 3]
+    assert ds.filter(lambda b: np.array(b["a"]) > 2, batched=True)["a"] == [3]
+    assert ds.filter(lambda b: pa.array([True, None, False]), batched=True)["a"] == [1]
+    assert ds.filter(lambda a: a < 2, input_columns="a", num_proc=2)["a"] == [1]
+    assert ds.filter(None).num_rows == 3
+    assert ds.filter(lambda row, i: i == 1, with_indices=True)["a"] == [2]
+    with pytest.raises(TransformOutputError, match="2 answers for the 3 rows"):
+        ds.filter(lambda b: [True, False], batched=True)
+    with pytest.raises(TransformOutputError, match="list"):
+        ds.filter(lambda b: True, batched=True)
+    with pytest.raises(TransformError, match="row 0"):
+        ds.filter(lambda row: row["zz"])
