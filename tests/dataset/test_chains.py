@@ -138,7 +138,8 @@ def test_chains_on_disk(tmp_path_factory, rows, chunks, chain):
 @settings(max_examples=20, deadline=None)
 @given(steps)
 def test_chains_from_nothing(chain):
-    ds, rows = build([], 1, None), []
+    ds = build([], 1, None)
+    rows: list = []
     for step, k in chain:
         if step != "map_new":
             ds, rows = apply(ds, rows, step, k)

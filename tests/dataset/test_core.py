@@ -189,7 +189,7 @@ def test_making():
     with pytest.raises(InvalidArgumentError, match="same length"):
         Dataset.from_dict({"a": [1], "b": [1, 2]})
     with pytest.raises(InvalidArgumentError):
-        Dataset({"a": [1]})  # type: ignore[arg-type]
+        Dataset({"a": [1]})
     info = DatasetInfo(description="d", features=Features({"a": Value("int8")}))
     made = Dataset.from_dict({"a": [1]}, info=info, split=Split.TEST)
     assert (made.description, made.features["a"].dtype, made.split) == ("d", "int8", "test")
@@ -203,6 +203,7 @@ def test_rows_of_an_indices_table():
         pa.table({"a": [1, 2, 3]}), indices_table=pa.table({"indices": pa.array([2, 0], pa.uint64())})
     )
     assert made["a"] == [3, 1]
+    assert made._indices is not None
     assert made._indices["indices"].to_pylist() == [2, 0]
     assert made.data.num_rows == 3
 

@@ -188,7 +188,7 @@ def test_objects_are_hashed_by_class_and_state():
     assert hash_(Settings()) == hash_(Settings())
     assert hash_(Settings(1, ["a"])) != hash_(Settings(1, ["b"]))
     assert hash_(logging.getLogger("a")) != hash_(logging.getLogger("b"))
-    ring = [1]
+    ring: list = [1]
     ring.append(ring)
     assert hash_(ring) == hash_(ring)
 

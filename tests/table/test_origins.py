@@ -13,7 +13,9 @@ parts_strategy = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.int
 
 
 def make(parts):
-    origins = Origins.concat([Origins.single(*FILES[f], rows, first) for f, rows, first in parts])
+    origins = Origins.concat(
+        [Origins.single(FILES[f][0], FILES[f][1], FILES[f][2], rows, first) for f, rows, first in parts]
+    )
     plain = [
         dict(zip(("source", "revision", "file", "row_index"), (*FILES[f], first + i), strict=True))
         for f, rows, first in parts
