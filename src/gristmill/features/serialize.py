@@ -85,12 +85,17 @@ def _inner(make: Callable[..., FeatureType]) -> Callable[[Mapping[str, Any]], Fe
     return build
 
 
+def _is_struct(plain: Any) -> bool:
+    # Only a struct turns into lists; a picture is stored as a struct and is none.
+    return isinstance(plain, Mapping) and not isinstance(plain.get("_type"), str)
+
+
 _KINDS: dict[str, Callable[[Mapping[str, Any]], FeatureType]] = {
     "Value": lambda entries: Value(entries["dtype"], id=entries.get("id")),
     "ClassLabel": _label,
     "List": _inner(List),
     "LargeList": _inner(LargeList),
-    "Sequence": _inner(Sequence),
+    "Sequence": lambda entries: _inner(Sequence if _is_struct(entries["feature"]) else List)(entries),
 }
 
 
@@ -238,7 +243,13 @@ def _from_yaml(form: Any) -> FeatureType:
     if "list" in form:
         return List(_from_yaml(form["list"]), **extra)
     if "sequence" in form:
-        return Sequence(_from_yaml(form["sequence"]), **extra)
+        items = form["sequence"]
+        make = (
+            Sequence
+            if isinstance(items, list) or (isinstance(items, Mapping) and "struct" in items)
+            else List
+        )
+        return make(_from_yaml(items), **extra)
     if "large_list" in form:
         return LargeList(_from_yaml(form["large_list"]))
     for key in ("struct", "dtype"):
