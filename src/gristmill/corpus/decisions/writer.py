@@ -38,7 +38,9 @@ def write_records(path: str | Path, records: Iterable[Record]) -> None:
     Example:
         >>> import tempfile
         >>> from gristmill.corpus.decisions.record import noul_options
-        >>> rain = Record("noul", "It rains.", noul_options(), "Wet street.", (0.2, 0.8), "mine", "g", "train")
+        >>> rain = Record(
+        ...     "noul", "It rains.", noul_options(), "Wet street.", (0.2, 0.8), "mine", "g", "train"
+        ... )
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_records(f"{folder}/mine.jsonl", [rain])
         ...     list(iter_records(f"{folder}/mine.jsonl")) == [rain]
