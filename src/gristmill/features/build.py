@@ -309,7 +309,11 @@ def _rescue(values: Sequence[Any], type_: Any, error: Exception) -> Any:
         if min(numbers) >= 0 and max(numbers) < 2**64:
             return pa.array(values, pa.uint64())
     if type_ is None and kinds == {np.datetime64}:
-        return pa.array(np.array([np.datetime64("NaT") if v is None else v for v in values]))
+        there = np.array([value is not None for value in values])
+        times = np.array([value for value in values if value is not None])
+        dates = np.full(len(values), "NaT", times.dtype)
+        dates[there] = times
+        return pa.array(dates)
     fits = _takes if kinds != {int, float} else _takes_as_float
     index = next((i for i, value in enumerate(values) if not fits(value, type_)), None)
     reason = (str(error).splitlines() or [type(error).__name__])[0]

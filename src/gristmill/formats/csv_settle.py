@@ -4,7 +4,7 @@ A column is the narrowest of these that takes every cell that is not missing, an
 
 - ``bool``: true, True, TRUE, false, False, FALSE;
 - ``int``: digits, perhaps with a minus, within int64. A leading zero or plus means a code or a phone number: text;
-- ``float``: decimal numbers as Python writes them, ``inf`` included, next to integers below 2**53 in size.
+- ``float``: decimal numbers without such zeros, ``inf`` included, next to integers below 2**53 in size.
 
 So the text of a cell can always be had back from its value, but for spaces around numbers and digits that a float
 does not hold. Text columns keep each cell exactly as it stands in the file.
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.features.cast import cast_array
-from gristmill.features.kinds import FeatureType
+from gristmill.features.kinds import FeatureType, Value
 from gristmill.formats.csv_options import CsvOptions
 
 __all__ = ["KINDS", "convert", "kind_of", "to_feature", "wider"]
@@ -33,9 +33,8 @@ KINDS: dict[str, Any] = {
     "float": pa.float64(),
     "text": pa.string(),
 }
-_INT = r"^-?(?:0|[1-9][0-9]*)$"
-_FLOAT = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^-?(?:[iI]nf(?:inity)?|INF|[nN]a[nN])$"
 _EXACT = 2**53
+_SAMPLE = 64
 
 
 def wider(one: str, other: str) -> str:
@@ -71,32 +70,53 @@ def kind_of(cells: pa.Array, options: CsvOptions) -> str:
     """
     if cells.null_count == len(cells):
         return "null"
+    # The kind of all cells is not narrower than that of a few, so those rule out most of the work.
+    least = kind_of(cells.slice(0, _SAMPLE), options) if len(cells) > 2 * _SAMPLE else "null"
+    if least == "text":
+        return "text"
     plain = _numeric_text(cells, options)
     if plain.null_count == len(plain):
         return "text"  # quoted empty cells and nothing else
-    kind = _number_kind(plain)
-    if kind == "text" and (trimmed := _trimmed(plain)) is not None:
-        kind = _number_kind(trimmed)
-    if kind == "text" and _all(pc.is_in(plain, pa.array([*_spellings(options)])), plain):
+    kind = _number_kind(plain, least) if least != "bool" else "text"
+    if kind == "text" and least != "bool" and (trimmed := _trimmed(plain)) is not None:
+        kind = _number_kind(trimmed, least)
+    if (
+        kind == "text"
+        and least in ("bool", "null")
+        and _all(pc.is_in(plain, pa.array([*_spellings(options)])), plain)
+    ):
         return "bool"
     return kind
 
 
-def _number_kind(plain: Any) -> str:
-    numbers = _try(plain, pa.int64())
+def _number_kind(plain: Any, least: str) -> str:
+    numbers = _try(plain, pa.int64()) if least != "float" else None
     if numbers is not None:
-        if not _all(pc.match_substring_regex(plain, _INT), plain):
+        if _is_code(plain):
             return "text"
         return "big" if _largest(numbers) >= _EXACT else "int"
     numbers = _try(plain, pa.float64())
-    if numbers is None or not _all(pc.match_substring_regex(plain, _FLOAT), plain):
+    if numbers is None or _is_code(plain):
         return "text"
-    if (
-        _largest(numbers) >= _EXACT
-        and pc.any(pc.and_(pc.match_substring_regex(plain, _INT), _beyond(numbers))).as_py()
-    ):
-        return "text"  # an integer above int64, or one that the floats beside it would round
+    if _largest(numbers) >= _EXACT and _has_rounded_integers(plain, numbers):
+        return "text"
     return "float"
+
+
+def _is_code(plain: Any) -> bool:
+    """Says whether a cell has a leading plus or zero, or is hexadecimal: spellings that a number would lose."""
+    if pc.any(pc.starts_with(plain, "+")).as_py():
+        return True
+    zero = pc.or_(pc.starts_with(plain, "0"), pc.starts_with(plain, "-0"))
+    point = pc.or_(pc.starts_with(plain, "0."), pc.starts_with(plain, "-0."))
+    few = plain.filter(pc.and_not(zero, point))
+    return bool(pc.any(pc.match_substring_regex(few, r"^-?0[0-9xX]")).as_py())
+
+
+def _has_rounded_integers(plain: Any, numbers: Any) -> bool:
+    """Says whether there is an integer above int64, or one that the floats beside it would round."""
+    large = pc.greater_equal(pc.abs(numbers), float(_EXACT))
+    return bool(pc.any(pc.match_substring_regex(plain.filter(large), r"^-?[0-9]+$")).as_py())
 
 
 def _try(plain: Any, type_: Any) -> Any:
@@ -110,10 +130,6 @@ def _largest(numbers: Any) -> float:
     limits = pc.min_max(numbers)
     low, high = limits["min"].as_py(), limits["max"].as_py()
     return max(abs(low), abs(high)) if low is not None else 0
-
-
-def _beyond(numbers: Any) -> Any:
-    return pc.greater_equal(pc.abs(numbers), float(_EXACT))
 
 
 def _all(matches: Any, cells: Any) -> bool:
@@ -181,6 +197,11 @@ def to_feature(cells: pa.Array, feature: FeatureType, options: CsvOptions, where
     ]
     if target is not None and any(test(target) for test in by_text):
         return cast_array(cells, feature, **where)
+    if target in (pa.int64(), pa.float64()) and isinstance(feature, Value):
+        # The common case, when the schema was settled from the file itself: one cast instead of a look and a cast.
+        numbers = _try(_numeric_text(cells, options), target)
+        if numbers is not None and (target == pa.int64() or _largest(numbers) < _EXACT):
+            return numbers
     kind = kind_of(cells, options)
     natural = convert(cells, kind, options)
     if kind == "text" and options.missing:
