@@ -222,6 +222,16 @@ def test_arrow_files(tmp_path):
     assert Dataset.from_buffer(sink.getvalue())["a"] == [1, 2]
 
 
+def test_a_file_that_is_written_again_is_another_dataset(tmp_path):
+    path = tmp_path / "a.arrow"
+    write_arrow(path, pa.table({"a": [1, 2]}))
+    first = Dataset.from_file(str(path))
+    assert first._fingerprint == Dataset.from_file(str(path))._fingerprint
+    assert first.map(lambda row: {"b": row["a"]})["b"] == [1, 2]
+    write_arrow(path, pa.table({"a": [3, 4, 5]}))
+    assert Dataset.from_file(str(path)).map(lambda row: {"b": row["a"]})["b"] == [3, 4, 5]
+
+
 def test_generators(tmp_path):
     log = tmp_path / "log"
 

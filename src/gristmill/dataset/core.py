@@ -115,7 +115,7 @@ class Dataset:
             table: The rows. If `cache_files` are given, exactly what `open_arrow` gives for them, joined in order.
             info: What is known; its features, if any, describe the columns.
             split: Name of the split.
-            fingerprint: Computed from the rows if left out.
+            fingerprint: Computed from the files or the rows if left out.
             origins: Where each row came from, if known.
             cache_dir: Where transforms keep their results; a folder that is deleted at exit if left out.
             cache_files: The Arrow files behind the table, in order.
@@ -123,7 +123,8 @@ class Dataset:
         made = cls(table, info, None, None, fingerprint)
         described = made._view.parts[0].table
         view = View.from_table(described, tuple(map(Path, cache_files)), origins)
-        made._fill(view, made._info, split, FormatSpec(), made._identity, cache_dir)
+        identity = made._identity if fingerprint or not view.files else Identity.of_files(view.files)
+        made._fill(view, made._info, split, FormatSpec(), identity, cache_dir)
         return made
 
     def _derive(

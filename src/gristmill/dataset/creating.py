@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,22 @@ def columns_to_table(mapping: Mapping[str, Any], features: Features | None) -> p
 
 
 def rows_to_table(rows: Iterable[Mapping[str, Any]], features: Features | None) -> pa.Table:
-    """Makes a table of rows."""
-    return table_from_rows(rows, features)
+    """Makes a table of rows; a key that a row lacks is None there."""
+    rows = rows if isinstance(rows, list) else list(rows)
+    columns = _uniform_columns(rows)
+    if columns is None:
+        return table_from_rows(rows, features)
+    return table_from_columns(columns, features)
+
+
+def _uniform_columns(rows: list[Any]) -> dict[str, list[Any]] | None:
+    """Takes rows apart into columns if all have the same keys, which most have; None if they do not."""
+    if set(map(type, rows)) != {dict} or len(set(map(len, rows))) != 1 or not rows[0]:
+        return None
+    try:
+        return {name: list(map(itemgetter(name), rows)) for name in rows[0]}
+    except KeyError:
+        return None
 
 
 def frame_to_table(frame: Any, features: Features | None, preserve_index: bool | None) -> pa.Table:
@@ -146,7 +161,7 @@ class _Run:
         rows = self._rows(arguments)
         while block := list(islice(rows, _BLOCK)):
             try:
-                growing.write(table_from_rows(block, self.features))
+                growing.write(rows_to_table(block, self.features))
             except GristmillError as error:
                 first = growing.num_rows
                 raise TransformError.from_rows(
