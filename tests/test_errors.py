@@ -20,6 +20,7 @@ from gristmill.errors import (
     RecordError,
     RowIndexError,
     SchemaConflictError,
+    TransformError,
     place,
     shorten,
     suggest,
@@ -109,6 +110,49 @@ def test_hub_errors_carry_url_and_status():
 def test_not_there_yet_answers_hasattr_with_no():
     assert issubclass(NotThereYetError, AttributeError)
     assert "Dataset.sort" in str(NotThereYetError.from_name("Dataset.sort"))
+
+
+class Custom(Exception):
+    def __init__(self, code: int, *, hint: str) -> None:
+        super().__init__(f"code {code}")
+        self.code = code
+        self.hint = hint
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        ZeroDivisionError("x"),
+        KeyError("k"),
+        FileNotFoundError(2, "no", "f"),
+        UnicodeDecodeError("utf-8", b"a", 0, 1, "bad"),
+        StopIteration(3),
+        Custom(7, hint="h"),
+        ColumnNotFoundError.from_name("a", ["b"]),
+        ImportError("m", name="n"),
+    ],
+    ids=lambda cause: type(cause).__name__,
+)
+def test_a_failed_function_is_caught_by_its_own_class_too(cause):
+    error = TransformError.from_rows("f", 3, 3, str(cause)).also(cause)
+    assert isinstance(error, TransformError)
+    assert isinstance(error, type(cause))
+    assert type(error).__name__ == "TransformError"
+    assert str(error) == f"f failed on row 3: {cause}"
+    assert vars(error).items() >= vars(cause).items()
+    again = pickle.loads(pickle.dumps(error))
+    assert isinstance(again, type(cause))
+    assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+def test_where_no_class_can_be_both_the_error_stays_itself():
+    class Sealed(Exception):
+        def __init_subclass__(cls) -> None:
+            raise TypeError("no heirs")
+
+    error = TransformError("f failed")
+    assert error.also(Sealed()) is error
+    assert error.also(RuntimeError()) is error
 
 
 def test_helpers():

@@ -53,6 +53,7 @@ cause): see `gristmill.files.borders`.
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -304,13 +305,59 @@ class RowIndexError(GristmillError, IndexError):
 
 
 class TransformError(GristmillError, RuntimeError):
-    """A function given to map or filter failed, or returned something that can't become rows."""
+    """A function given to map or filter failed, or returned something that can't become rows.
+
+    If the function raised, the error is an instance of that exception's class as well (`also`), so that an ``except``
+    written for the function's own exception still catches it.
+    """
 
     @classmethod
     def from_rows(cls, function: str, first: int, last: int, problem: str) -> TransformError:
         """Words the error with the function's name and the rows it was given."""
         rows = f"row {first}" if first == last else f"rows {first} to {last}"
         return cls(f"{function} failed on {rows}: {problem}")
+
+    def also(self, cause: BaseException) -> TransformError:
+        """Gives this error as one that is an instance of the cause's class too, with the cause's attributes.
+
+        Args:
+            cause: What the function raised.
+
+        Returns:
+            The error to raise; this one where no class can be both.
+
+        Example:
+            >>> error = TransformError("f failed on row 3").also(ZeroDivisionError("by zero"))
+            >>> isinstance(error, ZeroDivisionError), str(error)
+            (True, 'f failed on row 3')
+        """
+        if isinstance(self, type(cause)):
+            return self
+        try:
+            error: TransformError = _both(type(self), type(cause))(str(self))
+            error.__dict__.update(vars(cause))
+        except TypeError:  # a class that can't be derived from, or whose memory layout is its own
+            return self
+        return error
+
+
+@functools.lru_cache(maxsize=256)
+def _both(first: type, second: type) -> type:
+    # __new__ is named, as some builtin exceptions refuse to be made by another's; pickling goes by the two classes.
+    def new(cls: type, *args: Any) -> Any:
+        return second.__new__(cls, *args)
+
+    def reduce(self: Exception) -> tuple[Any, ...]:
+        return _remake, (first, second, self.args, vars(self))
+
+    names = {"__module__": __name__, "__new__": new, "__reduce__": reduce, "__doc__": first.__doc__}
+    return type(first.__name__, (first, second), names)
+
+
+def _remake(first: type, second: type, args: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+    error = _both(first, second)(*args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class TransformOutputError(TransformError, ValueError):

@@ -137,6 +137,10 @@ def test_a_failing_function_is_named_with_its_row(ds):
     with pytest.raises(TransformError, match=r"fails failed on row 1.*\n\nIn the worker") as caught:
         ds.map(fails, num_proc=2)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    # A script that catches its function's own exception goes on working.
+    for num_proc in (None, 2):
+        with pytest.raises(ZeroDivisionError, match="row 1"):
+            ds.map(fails, num_proc=num_proc)
     with pytest.raises(TransformError, match="rows 0 to 1"):
         ds.map(lambda batch: batch["zz"], batched=True, batch_size=2)
 

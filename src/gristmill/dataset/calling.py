@@ -118,7 +118,7 @@ class Caller:
             What it returned for each.
 
         Raises:
-            TransformError: It failed; names the row, with its error as the cause.
+            TransformError: It failed; names the row, with its error as the cause, and is of its error's class too.
         """
         function, kwargs = self.function, self.kwargs
         answers: list[Any] = []
@@ -172,7 +172,7 @@ class Caller:
 
     def _failed(self, first: int, last: int, error: Exception) -> TransformError:
         text = str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}"
-        return TransformError.from_rows(self.name, first, last, text)
+        return TransformError.from_rows(self.name, first, last, text).also(error)
 
 
 def as_table(answer: Any) -> pa.Table | None:

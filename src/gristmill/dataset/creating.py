@@ -180,9 +180,8 @@ class _Run:
                 yield row
                 count += 1
         except Exception as error:
-            raise TransformError.from_rows(
-                self.name, count, count, f"{type(error).__name__}: {error}"
-            ) from error
+            problem = f"{type(error).__name__}: {error}"
+            raise TransformError.from_rows(self.name, count, count, problem).also(error) from error
 
 
 def run_generator(

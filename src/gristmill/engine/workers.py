@@ -159,7 +159,10 @@ def _failure(content: dict[str, Any]) -> Exception:
         cause = None
     kind: type[TransformError] = getattr(errors, content["kind"])
     error = kind(f"{content['message']}\n\nIn the worker process:\n{content['traceback']}")
-    error.__cause__ = cause if isinstance(cause, BaseException) else None
+    if not isinstance(cause, Exception):
+        return error
+    error = error.also(cause)
+    error.__cause__ = cause
     return error
 
 
