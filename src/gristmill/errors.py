@@ -334,7 +334,8 @@ class TransformError(GristmillError, RuntimeError):
         if isinstance(self, type(cause)):
             return self
         try:
-            error: TransformError = _both(type(self), type(cause))(str(self))
+            both: Callable[[str], TransformError] = _both((type(self), type(cause)))
+            error = both(str(self))
             error.__dict__.update(vars(cause))
         except TypeError:  # a class that can't be derived from, or whose memory layout is its own
             return self
@@ -342,7 +343,9 @@ class TransformError(GristmillError, RuntimeError):
 
 
 @functools.lru_cache(maxsize=256)
-def _both(first: type, second: type) -> type:
+def _both(classes: tuple[type, type]) -> Any:
+    first, second = classes
+
     # __new__ is named, as some builtin exceptions refuse to be made by another's; pickling goes by the two classes.
     def new(cls: type, *args: Any) -> Any:
         return second.__new__(cls, *args)
@@ -355,7 +358,7 @@ def _both(first: type, second: type) -> type:
 
 
 def _remake(first: type, second: type, args: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-    error = _both(first, second)(*args)
+    error = _both((first, second))(*args)
     error.__dict__.update(attributes)
     return error
 
