@@ -76,6 +76,11 @@ def test_a_hostile_pattern_takes_no_time():
     index = PathIndex(["a" * 250 + "/" + "/".join(["b"] * 100)])
     assert index.match("*a" * 40 + "*c/**") == ()
     assert index.match("/".join(["**", "*b*"] * 60) + "/c") == ()
+    assert index.match("**/" * 100_000 + "c") == ()
+    assert index.match("**/" * 100_000 + "b") == index.paths
+    assert expand_braces("{" + "," * 100_000) == ["{" + "," * 100_000]
+    with pytest.raises(InvalidArgumentError, match="at most 1000 characters between two slashes"):
+        index.match("[" * 100_000 + "*")
     assert time.monotonic() - started < 2
 
 

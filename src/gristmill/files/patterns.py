@@ -22,7 +22,11 @@ from gristmill.errors import InvalidArgumentError, UnsafePathError
 
 _MAGIC = re.compile(r"[*?\[{]")
 _DIGITS = re.compile(r"([0-9]+)")
+# One way to match only: a row of commas without an end must not be tried from each of them.
+_BRACES = re.compile(r"(\{[^{},]*(?:,[^{},]*)+\})")
 _MOST_ALTERNATIVES = 1000
+# No name of a file is longer than 255; reading what is between brackets takes time by the square of this.
+_LONGEST_PART = 1000
 
 
 def natural_key(path: str) -> tuple[object, ...]:
@@ -65,7 +69,7 @@ def expand_braces(pattern: str) -> list[str]:
         ['train/*.csv', 'test/*.csv']
     """
     done = [""]
-    for piece in re.split(r"(\{[^{}]*,[^{}]*\})", pattern):
+    for piece in _BRACES.split(pattern):
         choices = piece[1:-1].split(",") if piece.startswith("{") and piece.endswith("}") else [piece]
         if len(done) * len(choices) > _MOST_ALTERNATIVES:
             expected = f"at most {_MOST_ALTERNATIVES} alternatives in braces"
@@ -112,8 +116,15 @@ def _name_matches(pattern: str, name: str) -> bool:
     return _name_matcher(pattern)(name) is not None
 
 
+def _without_repeats(parts: Sequence[str]) -> list[str]:
+    """Drops each ``**`` that follows another: it means nothing more, and there may be a hundred thousand."""
+    return [part for at, part in enumerate(parts) if part != "**" or at == 0 or parts[at - 1] != "**"]
+
+
 def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     """Follows all ways through the pattern at once; a state is the number of pattern parts used up."""
+    if len(pattern) > 2 * len(parts) + 1:
+        return False  # every second part, at least, takes up one of the path's
     states = _with_skips({0}, pattern)
     for part in parts:
         following = set()
@@ -177,7 +188,7 @@ class PathIndex:
 
         Raises:
             UnsafePathError: The pattern is absolute or climbs out with ``..``.
-            InvalidArgumentError: Its braces have too many alternatives.
+            InvalidArgumentError: Its braces have too many alternatives, or a part of it is too long.
         """
         literal = "/".join(normal_parts(pattern))
         if literal in self._files:
@@ -195,6 +206,9 @@ class PathIndex:
         while parts and (deeper := f"{folder}/{parts[0]}" if folder else parts[0]) in self.folders:
             folder = deeper
             del parts[0]
-        wanted = parts or ["**"]
+        if any(len(part) > _LONGEST_PART for part in parts):
+            expected = f"at most {_LONGEST_PART} characters between two slashes"
+            raise InvalidArgumentError.from_value("pattern", pattern, expected)
+        wanted = _without_repeats(parts) or ["**"]
         offset = len(folder) + 1 if folder else 0
         return [path for path in self.below(folder) if _matches(wanted, path[offset:].split("/"))]
