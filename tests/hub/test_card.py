@@ -90,6 +90,23 @@ def test_hostile_yaml_is_refused(text, loader, monkeypatch):
         parse_yaml(text, "x")
 
 
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("1" + ":1" * 200_000, "a number of 400,001 characters"),
+        ("0x" + "f" * 100_000, "a number of 100,002 characters"),
+        ("1.5" + "0" * 100_000, "a number of 100,003 characters"),
+        ("!!timestamp soon", "not valid YAML"),
+        ("!!bool maybe", "not valid YAML"),
+        ("!!int ''", "not valid YAML"),
+        ("!!float ''", "not valid YAML"),
+    ],
+)
+def test_values_that_no_parser_should_stumble_over(value, problem):
+    with pytest.raises(CardError, match=f"^x.yaml, line [12]: {problem}"):
+        parse_yaml(f"a: 1\nb: {value}", "x.yaml")
+
+
 def test_a_head_without_end_is_not_read_for_ever():
     with pytest.raises(CardError, match="does not end"):
         parse_card("---\n" + "a: 1\n" * 300_000)

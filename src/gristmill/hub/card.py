@@ -19,6 +19,9 @@ LARGEST_HEAD = 1_000_000
 """Longest YAML head that is read, in characters."""
 
 _MOST_VALUES = 1_000_000
+# A million digits in base 60 take minutes to read, and Python will not write a number of 4,300 digits out again.
+_LONGEST_NUMBER = 100
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _HEAD = re.compile(
     r"\A\ufeff?\s*---[ \t]*\r?\n(?P<yaml>.*?)(?:^)---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -147,7 +150,8 @@ def parse_yaml(text: str, where: str, first_line: int = 1) -> dict[str, Any]:
             line=None if mark is None else mark.line + first_line,
             remedy="Correct the head of the card, or pass data_files= to load without it.",
         ) from error
-    except (ValueError, OverflowError, TypeError) as error:
+    except (ValueError, ArithmeticError, TypeError, LookupError, AttributeError) as error:
+        # The parser's own stumbles over a tag whose text does not fit, such as `!!bool maybe`.
         raise CardError.at(f"not valid YAML: {error}", file=where, line=first_line) from error
     finally:
         if loader is not None:
@@ -167,6 +171,11 @@ def _grown_size(root: Any, where: str, first_line: int) -> int:
         if key in open_nodes:
             line = node.start_mark.line + first_line
             raise CardError.at("a YAML alias that contains itself", file=where, line=line)
+        if node.tag in _NUMBERS and len(node.value) > _LONGEST_NUMBER:
+            line = node.start_mark.line + first_line
+            raise CardError.at(
+                f"a number of {len(node.value):,} characters; put it in quotes", file=where, line=line
+            )
         if key not in sizes:
             open_nodes.add(key)
             children = node.value if isinstance(node, yaml.CollectionNode) else []
