@@ -35,7 +35,7 @@ HEAVY = {
     "numpy": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "fingerprint", "corpus"},
     "pandas": {"formatting", "dataset"},
     "huggingface_hub": {"hub"},
-    "httpx": {"files.http", "hub"},
+    "httpx": {"files.connections", "files.http", "hub"},
     "starlette": {"hub.server"},
     "uvicorn": {"hub.server"},
     "tokenizers": {"corpus.decisions"},

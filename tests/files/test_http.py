@@ -21,7 +21,7 @@ from gristmill.errors import (
 from gristmill.files.http import HttpSession, is_unreachable, origin
 from gristmill.files.ranges import ContentRange, parse_content_range
 from gristmill.files.retry import RetryPolicy
-from tests.hub.faulty import FaultyHub, Reply, drop, hang_up, says, short, status
+from tests.hub.faulty import FaultyHub, Reply, drop, hang_up, redirect, says, short, status
 
 BODY = bytes(range(256)) * 40
 
@@ -75,6 +75,7 @@ def test_no_origin(url):
         ("bytes 0-9", None),
         ("lines 0-9/100", None),
         ("bytes 0-9/100, 20-29/100", None),
+        (f"bytes 0-{'9' * 5000}/*", None),
         ("", None),
         (None, None),
     ],
@@ -145,6 +146,40 @@ def test_a_body_that_blows_up_when_unpacked_is_not_unpacked_whole(session, serve
     server.script("file", lambda truth, seen: Reply(200, bomb, {"Content-Encoding": "gzip"}))
     with pytest.raises(HubResponseError, match="larger than the 1,000,000 bytes"):
         session.get_bytes(f"{server.url}/file", limit=1_000_000)
+
+
+@pytest.mark.parametrize("packing", ["gzip, gzip", "GZIP,gzip", "br", "zstd", "deflate", "gzip, br"])
+def test_a_body_in_another_packing_than_asked_for_is_not_unpacked(session, server, sleeps, packing):
+    server.script("file", lambda truth, seen: Reply(200, b"x", {"Content-Encoding": packing}))
+    with pytest.raises(HubResponseError, match=f"packed as '{packing}', and at most gzip"):
+        session.get_bytes(f"{server.url}/file", limit=1000)
+    assert sleeps == []
+
+
+@pytest.mark.parametrize("packing", ["", "identity", "gzip", "Gzip", "identity, gzip"])
+def test_packings_that_were_asked_for(session, server, packing):
+    import gzip
+
+    body = gzip.compress(b"text") if "gzip" in packing.lower() else b"text"
+    server.script("file", lambda truth, seen: Reply(200, body, {"Content-Encoding": packing}))
+    assert session.get_bytes(f"{server.url}/file", limit=1000)[0] == b"text"
+
+
+def test_redirects_that_no_url_can_be_made_of(session, server, sleeps):
+    server.script("file", redirect("http://[bad/"))
+    with pytest.raises(HubResponseError, match="which is no web address"):
+        session.get_bytes(f"{server.url}/file", limit=1000)
+    assert sleeps == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ALL_PROXY", "gopher://127.0.0.1:1"), ("SSL_CERT_FILE", "/nonexistent/certificates.pem")],
+)
+def test_an_environment_no_connection_can_be_set_up_in(server, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidArgumentError, match=f"No connection can be set up: .*{name}"):
+        HttpSession(server.url).get_bytes(f"{server.url}/file", limit=1000)
 
 
 def test_json(session, server):

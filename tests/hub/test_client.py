@@ -274,8 +274,23 @@ def test_listing_that_goes_on_elsewhere_or_never_ends(client, hub):
     hub.script("/tree/", says([entry()], Link='<http://127.0.0.2:1/next>; rel="next"'))
     with pytest.raises(HubResponseError, match="goes on elsewhere"):
         client.pin(REPO).files()
+    hub.script("/tree/", says([entry()], Link='<http://[bad>; rel="next"'))
+    with pytest.raises(HubResponseError, match="goes on elsewhere"):
+        client.pin(REPO).files()
     hub.script("/tree/", says([], Link=f'<{hub.url}/tree/again>; rel="next"'))
     with pytest.raises(HubResponseError, match="empty page"):
+        client.pin(REPO).files()
+
+
+def test_listing_that_goes_in_a_circle_or_on_and_on(client, hub, monkeypatch):
+    for _ in range(2):
+        hub.script("/tree/", says([entry()], Link=f'<{hub.url}/tree/again>; rel="next"'))
+    with pytest.raises(HubResponseError, match="never ends"):
+        client.pin(REPO).files()
+    monkeypatch.setattr("gristmill.hub.tree._MOST_PAGES", 3)
+    for number in range(3):
+        hub.script("/tree/", says([entry()], Link=f'<{hub.url}/tree/{number}>; rel="next"'))
+    with pytest.raises(HubResponseError, match="more than 3 pages"):
         client.pin(REPO).files()
 
 

@@ -31,6 +31,7 @@ from gristmill.errors import (
     RateLimitedError,
     shorten,
 )
+from gristmill.files.connections import check_packing, open_client
 from gristmill.files.ranges import check_range
 from gristmill.files.retry import RetryPolicy, Transient, parse_rate_limit, parse_retry_after
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 JSON_LIMIT = 64_000_000
 """Bytes of a JSON answer that are read at most."""
-CONNECT_TIMEOUT = 10.0
-"""Seconds to wait for a connection; the data itself may take `config.GRISTMILL_TIMEOUT` between two pieces."""
 _MESSAGE_LIMIT = 16_384
 _MOST_REDIRECTS = 10
 # Headers about one server's own state: meaningless, or a secret, anywhere else.
@@ -65,6 +64,19 @@ def origin(url: str) -> tuple[str, str, int]:
     if scheme not in ("http", "https") or not host:
         raise InvalidArgumentError.from_value("url", url, "an http:// or https:// URL")
     return scheme, host, port if port is not None else (443 if scheme == "https" else 80)
+
+
+def join_url(page: str, link: str) -> str:
+    """Gives the URL that a link on a page means; one that no URL can be made of as it is, for `origin` to refuse.
+
+    Example:
+        >>> join_url("https://hub/a/b", "c"), join_url("https://hub", "http://[c")
+        ('https://hub/a/c', 'http://[c')
+    """
+    try:
+        return urljoin(page, link)
+    except ValueError:
+        return link
 
 
 def user_agent() -> str:
@@ -158,19 +170,11 @@ class HttpSession:
             client.close()
 
     def _connections(self) -> httpx.Client:
-        import httpx
-
         with self._lock:
             # A forked child must not talk over its parent's sockets.
             if self._client is None or self._pid != os.getpid():
                 wait = config.GRISTMILL_TIMEOUT if self._timeout is None else self._timeout
-                self._client = httpx.Client(
-                    timeout=httpx.Timeout(wait, connect=min(CONNECT_TIMEOUT, wait), pool=None),
-                    limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
-                    headers={"User-Agent": user_agent(), "Accept-Encoding": "gzip"},
-                    # A proxy can't reach this machine's own ports, whatever HTTP_PROXY says.
-                    mounts={"all://127.0.0.1": None, "all://localhost": None},
-                )
+                self._client = open_client(user_agent(), wait)
                 self._pid = os.getpid()
                 # Nobody has to close a client by hand: its sockets go with the session.
                 weakref.finalize(self, _close_own, self._client, self._pid)
@@ -198,12 +202,14 @@ class HttpSession:
 
         Raises:
             Transient: Trying again may help: no connection, one that broke off (also inside the block), 408, 429, 5xx.
-            HubError: What `refuse` says, or redirects that lead nowhere.
+            HubError: What `refuse` says, redirects that lead nowhere, or a body packed in a way nobody asked for.
+            InvalidArgumentError: The environment names a proxy or certificates that can't be used.
         """
         import httpx
 
         try:
             with contextlib.closing(self._follow(url, dict(headers or {}))) as response:
+                check_packing(response, url)
                 if response.status_code not in accept:
                     raise _failure(response, url, refuse)
                 yield response
@@ -231,7 +237,7 @@ class HttpSession:
             if not response.has_redirect_location:
                 return response
             response.close()
-            target = urljoin(target, response.headers["location"])
+            target = join_url(target, response.headers["location"])
         raise HubResponseError.at_url(f"More than {_MOST_REDIRECTS} redirects, probably in a circle", url)
 
     def get_bytes(

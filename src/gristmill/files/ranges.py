@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gristmill.errors import RangeIgnoredError, shorten
 
-_CONTENT_RANGE = re.compile(r"^bytes (?P<first>\d+)-(?P<last>\d+)/(?P<total>\d+|\*)$")
+_CONTENT_RANGE = re.compile(r"bytes (?P<first>[0-9]{1,18})-(?P<last>[0-9]{1,18})/(?P<total>[0-9]{1,18}|\*)")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def parse_content_range(value: str | None) -> ContentRange | None:
         >>> parse_content_range("bytes 0-9/100")
         ContentRange(first=0, last=9, total=100)
     """
-    match = _CONTENT_RANGE.match(value.strip()) if value is not None else None
+    match = _CONTENT_RANGE.fullmatch(value.strip()) if value is not None else None
     if match is None or int(match["last"]) < int(match["first"]):
         return None
     total = None if match["total"] == "*" else int(match["total"])

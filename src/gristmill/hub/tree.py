@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin
 
 from gristmill.errors import HubResponseError, InvalidArgumentError, shorten
-from gristmill.files.http import HttpSession, Refusal, origin
+from gristmill.files.http import HttpSession, Refusal, join_url, origin
 from gristmill.files.paths import check_relative
 
 _MOST_ENTRIES = 5_000_000
+# A Hub puts a thousand entries on a page: more pages than this are a listing that never ends.
+_MOST_PAGES = 20_000
 _NEXT_PAGE = re.compile(r'<(?P<url>[^<>]*)>\s*;\s*rel="?next"?')
 _SHA1 = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -99,13 +100,20 @@ def _iter_pages(
     session: HttpSession, url: str, refuse: Callable[[Refusal], Exception]
 ) -> Iterator[tuple[str, list[Any]]]:
     page: str | None = url
+    seen: set[str] = set()
     while page is not None:
+        if page in seen or len(seen) >= _MOST_PAGES:
+            problem = (
+                f"The list of files never ends: it goes in a circle, or has more than {_MOST_PAGES:,} pages"
+            )
+            raise HubResponseError.at_url(problem, page)
+        seen.add(page)
         entries, headers = session.get_json(page, refuse=refuse)
         if not isinstance(entries, list):
             raise HubResponseError.at_url(f"The list of files is no list but {shorten(entries)}", page)
         yield page, entries
         match = _NEXT_PAGE.search(headers.get("link", ""))
-        following = urljoin(page, match["url"]) if match is not None else None
+        following = join_url(page, match["url"]) if match is not None else None
         if following is not None and not entries:
             raise HubResponseError.at_url("An empty page of the list of files has a next page", page)
         if following is not None and not _same_origin(following, url):
