@@ -48,15 +48,35 @@ def header(shape: tuple[int, ...], descr: str = "<u2") -> bytes:
         ("says it has", header((2**40, 480))),
         ("says it has", header((4, 4)) + b"\0" * 8),
         ("says it has", npy(np.zeros((2, 2), np.uint16)) + b"more"),
-        ("whole npz", b"no array at all"),
-        ("whole npz", b"\x93NUMPY\x01\x00\xff\xff{"),
-        ("whole npz", b"\x93NUMPY\x01\x00\x20\x00{'descr': __import__('os')}   "),
+        ("header of the array", b"no array at all"),
+        ("header of the array", b"\x93NUMPY\x01\x00\xff\xff{"),
+        ("header of the array", b"\x93NUMPY\x01\x00\x20\x00{'descr': __import__('os')}   "),
     ],
 )
 def test_hostile_arrays_are_refused_before_memory_is_taken(tmp_path, problem, body):
     with pytest.raises(FileFormatError, match=problem) as caught:
         read_token_ids(npz(tmp_path, body), "prompts", "data/a.npz")
     assert str(caught.value).startswith("data/a.npz: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'descr': '''",  # unclosed: an error of Python's tokenizer
+        "{'descr': '<u2', 'fortran_order': False, 'shape': ("
+        + "-" * 9000
+        + "1, 2)}",  # of its parser's memory
+        "{'descr': ('<u2',), 'fortran_order': False, 'shape': (1, 2)}",
+        "{1: 2, 'descr': '<u2'}",
+        "",
+    ],
+)
+@pytest.mark.parametrize("version", [1, 2, 9])
+def test_headers_that_numpy_stumbles_over(tmp_path, text, version):
+    length = len(text).to_bytes(2 if version == 1 else 4, "little")
+    path = npz(tmp_path, b"\x93NUMPY" + bytes([version, 0]) + length + text.encode())
+    with pytest.raises(FileFormatError, match="the header of the array 'prompts' can't be read"):
+        read_token_ids(path, "prompts", "a.npz")
 
 
 def test_a_missing_array_lists_those_there(tmp_path):

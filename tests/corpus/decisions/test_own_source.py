@@ -194,3 +194,23 @@ def test_the_example_in_the_module_works():
     example = (module.__doc__ or "").split("::\n", 1)[1].split("\n\nPlaceholders")[0]
     source = parse_source("\n".join(line.removeprefix("    ") for line in example.splitlines()))
     assert source.name == "shop_reviews"
+
+
+@pytest.mark.parametrize(
+    ("key", "lines"),
+    [("labels", "labels: {!!binary aGk=: true}"), ("options", "  options: {a: !!binary aGk=}")],
+)
+def test_values_of_the_file_that_are_no_text(key, lines):
+    text = f"""
+name: mine
+repo: org/mine
+fields: {{text: text}}
+template:
+  type: {"noul" if key == "labels" else "choice"}
+  instructions: It rains.
+  state: "{{text}}"
+  label: "{{text}}"
+{lines}
+"""
+    with pytest.raises(InvalidArgumentError, match=f"x.yaml: .*{key} can't be used: .*of type bytes has no text"):
+        parse_source(text, "x.yaml")

@@ -1,4 +1,6 @@
+import datetime as dt
 import math
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from gristmill.corpus.decisions.question import (
     TEACHER_TOLERANCE,
     Outcome,
+    as_text,
     native_records,
     normalise,
     parse_question,
@@ -200,3 +203,33 @@ def test_any_json_gives_records_that_hold_or_errors_with_a_kind(question, label)
         for outcome in outcomes({"q": value}, {"q": label}):
             if isinstance(outcome, Record):
                 check_record(outcome)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (dt.date(2024, 1, 2), "2024-01-02"),
+        (dt.datetime(2024, 1, 2, 3, 4, tzinfo=dt.timezone.utc), "2024-01-02T03:04:00+00:00"),
+        (dt.time(3, 4), "03:04:00"),
+        (Decimal("1.50"), "1.50"),
+        ({"day": [dt.date(2024, 1, 2)], "price": Decimal("1.50")}, '{"day":["2024-01-02"],"price":"1.50"}'),
+    ],
+)
+def test_values_that_only_data_files_have_become_text(value, text):
+    assert as_text(value) == text
+
+
+@pytest.mark.parametrize(
+    "value", [b"x", {"a": b"x"}, {1, 2}, dt.timedelta(1), 10**5000, {(1,): 2}], ids=range(6)
+)
+def test_values_without_a_text_break_the_row_alone(value):
+    with pytest.raises(RecordError) as caught:
+        as_text(value)
+    assert caught.value.kind == "malformed_row"
+
+
+def test_probabilities_of_options_that_can_not_be_compared():
+    question = parse_question({"type": "noul", "instructions": "It rains."})
+    with pytest.raises(RecordError, match="there is no option") as caught:
+        target_from(question, {"probabilities": {1: 0.5, "x": 0.5}})
+    assert caught.value.kind == "malformed_label"

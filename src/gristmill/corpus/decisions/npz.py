@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +51,7 @@ def read_token_ids(path: Path, name: str, where: str) -> NDArray[np.uint16]:
 
 
 def _read_array(stream: IO[bytes], size: int, name: str, where: str) -> NDArray[np.uint16]:
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    else:
-        shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
+    shape, fortran, dtype = _read_header(stream, name, where)
     little = np.dtype("<u2")
     if len(shape) != 2 or dtype != little or fortran:
         found = f"{'x'.join(map(str, shape)) or 'a single'} {dtype}{' in Fortran order' if fortran else ''}"
@@ -71,3 +67,22 @@ def _read_array(stream: IO[bytes], size: int, name: str, where: str) -> NDArray[
     if len(data) != wanted:
         raise FileFormatError.at(f"the array {name!r} breaks off", file=where)
     return np.frombuffer(data, dtype=little).reshape(shape)
+
+
+def _read_header(stream: IO[bytes], name: str, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        if np.lib.format.read_magic(stream) == (1, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+        else:
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
+        # A shape may hold booleans, which count as numbers everywhere but in `reshape`.
+        return tuple(map(int, shape)), fortran, dtype
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+        raise
+    except (
+        Exception
+    ) as error:  # numpy parses the header as Python text, and lets out all that may go wrong there
+        problem = (
+            f"the header of the array {name!r} can't be read ({type(error).__name__}: {str(error)[:80]})"
+        )
+        raise FileFormatError.at(problem, file=where) from error

@@ -205,8 +205,15 @@ def _template(name: str, keys: _Keys) -> Template:
         texts["state"],
         texts["label"],
         texts["group"],
-        {as_text(key): value for key, value in labels.items()},
+        _text_keys(keys, "labels", labels),
     )
+
+
+def _text_keys(keys: _Keys, key: str, value: Mapping[Any, Any]) -> dict[str, Any]:
+    try:
+        return {as_text(name): item for name, item in value.items()}
+    except RecordError as error:
+        raise InvalidArgumentError(f"{keys.where}: {keys.path}{key} can't be used: {error}") from error
 
 
 def _question(inner: _Keys) -> Question:
@@ -219,7 +226,7 @@ def _question(inner: _Keys) -> Question:
             # YAML reads a bare yes, no, on, off, true or false as a boolean: right for a noul, a trap for a choice.
             if isinstance(key, bool) and type != "noul":
                 raise inner.error("options", key, "keys that are text; put yes, no, on and off in quotes")
-        criteria = {as_text(key): value for key, value in criteria.items()}
+        criteria = _text_keys(inner, "options", criteria)
     try:
         return parse_question(
             {"type": type, "instructions": inner.text("instructions"), "criteria": criteria}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from gristmill.corpus.decisions.record import (
@@ -49,15 +51,37 @@ class Question:
 
 
 def as_text(value: object) -> str:
-    """Gives text as it is and any other JSON value as compact JSON text.
+    """Gives text as it is, times and decimals as they are written, and any other JSON value as compact JSON text.
+
+    Raises:
+        RecordError: The value is, or holds, something that has no text, such as bytes.
 
     Example:
-        >>> as_text("as it is"), as_text({"b": 1, "a": None})
-        ('as it is', '{"b":1,"a":null}')
+        >>> as_text("as it is"), as_text({"b": 1, "a": None}), as_text(dt.date(2024, 1, 2))
+        ('as it is', '{"b":1,"a":null}', '2024-01-02')
     """
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, _WRITTEN):
+        return _written(value)
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_written)
+    except RecordError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        # An integer of thousands of digits, a key that is no name, or values nested without end.
+        raise broken("malformed_row", f"a value can't be written as text ({str(error)[:80]})") from error
+
+
+_WRITTEN = (dt.date, dt.time, Decimal)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    raise broken("malformed_row", f"a value of type {type(value).__name__} has no text")
 
 
 def parse_json(text: object, field: str) -> Any:
@@ -159,9 +183,9 @@ def target_from(question: Question, label: object) -> tuple[float, ...]:
 
 def _by_key(question: Question, probabilities: Mapping[str, object]) -> tuple[float, ...]:
     keys = [option.key for option in question.options]
-    unknown = sorted(set(probabilities) - set(keys))
+    unknown = set(probabilities) - set(keys)
     if unknown:
-        raise broken("malformed_label", f"there is no option {unknown[0]!r}")
+        raise broken("malformed_label", f"there is no option {min(map(repr, unknown))}")
     return tuple(_number(probabilities.get(key, 0.0)) for key in keys)
 
 
