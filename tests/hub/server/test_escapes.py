@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gristmill.hub.server import walk
 from tests.hub.server.conftest import write
 
 BASE = b"/datasets/org/tiny/resolve/main/"
@@ -131,3 +132,41 @@ def test_pages_escape_names(wire, repo):
     file = wire.get("/datasets/org/tiny/resolve/main/%3Cscript%3Ealert(1)%3Cscript%3E.txt")
     assert file.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert file.headers["Content-Type"].startswith("text/plain")
+
+
+def test_links_in_circles_and_links_behind_links(wire, repo):
+    (repo / "self").symlink_to("self")
+    (repo / "through.txt").symlink_to("notes.txt/deeper")
+    for number in range(40):
+        (repo / f"d{number}").mkdir()
+        for name in ("left", "right"):
+            (repo / f"d{number}/{name}").symlink_to(f"../d{number + 1}")
+    write(repo, {"d1/file.txt": b"x"})
+    tree = wire.get("/api/datasets/org/tiny/tree/main?recursive=true").json
+    names = {item["path"] for item in tree}
+    assert {"notes.txt", "d1/file.txt", "d0/left/file.txt", "d0/right/file.txt"} <= names
+    assert not {"self", "through.txt"} & names
+
+
+def test_a_folder_deeper_than_calls_can_be_nested_hides_nothing(wire, repo):
+    deep = "/".join(["d"] * 1200)
+    for end in range(1, len(deep) + 1, 2):
+        (repo / deep[:end]).mkdir()
+    write(repo, {f"{deep}/file.txt": b"x"})
+    assert [item["id"] for item in wire.get("/api/datasets").json] == ["org/tiny"]
+    answer = wire.get(f"/datasets/org/tiny/resolve/main/{deep}/file.txt")
+    assert (answer.status, answer.body) == (200, b"x")
+
+
+def test_a_repository_that_can_not_be_read_does_not_hide_the_others(wire, folder, monkeypatch):
+    write(folder / "datasets/org/broken", {"a.txt": b"a"})
+    real = walk.walk
+
+    def refuse(place, root):
+        if place.name == "broken":
+            raise PermissionError(13, "Permission denied")
+        return real(place, root)
+
+    monkeypatch.setattr("gristmill.hub.server.repos.walk", refuse)
+    assert [item["id"] for item in wire.get("/api/datasets").json] == ["org/tiny"]
+    assert wire.get("/api/datasets/org/broken").status == 500

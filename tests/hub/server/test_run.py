@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gristmill.errors import InvalidArgumentError
+from gristmill.errors import FileError, FileFormatError, InvalidArgumentError
 from gristmill.hub.server import serve_in_thread
 from tests.hub.server.conftest import Wire, write
 
@@ -51,6 +51,23 @@ def test_two_servers_side_by_side(folder, tmp_path):
 def test_an_address_in_use(folder):
     with serve_in_thread(folder) as endpoint, pytest.raises(InvalidArgumentError, match="in use"):
         with serve_in_thread(folder, port=urlsplit(endpoint).port or 0):
+            pass
+
+
+@pytest.mark.parametrize("host", ["a" * 300, "..a"])
+def test_a_host_that_no_host_can_be_called(folder, host):
+    with pytest.raises(InvalidArgumentError, match="Can't listen on"):
+        with serve_in_thread(folder, host=host):
+            pass
+
+
+@pytest.mark.parametrize("name", ["access.json", "revisions.json"])
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "{", "\0", None])
+def test_settings_that_can_not_be_read_do_not_mean_nothing_is_set(folder, name, text):
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).mkdir() if text is None else (folder / name).write_text(text)
+    with pytest.raises(FileError if text is None else FileFormatError, match=name):
+        with serve_in_thread(folder):
             pass
 
 

@@ -13,7 +13,6 @@ gated repository tells "no token" (401) from "a token without access" (403). Ids
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, Literal
 
 from gristmill.errors import FileFormatError
 from gristmill.hub.server.errors import bad_token
+from gristmill.hub.server.settings import read_settings
 
 Gated = Literal[False, "auto", "manual"]
 
@@ -63,15 +63,9 @@ class Access:
 
         Raises:
             FileFormatError: The file is not what it should be. A rule that can't be read must not mean "open".
+            FileError: It is there and can't be read.
         """
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return cls({})
-        except ValueError as error:
-            raise FileFormatError.at(f"can't be read as JSON: {error}", file=path) from error
-        if not isinstance(content, dict):
-            raise FileFormatError.at("must be an object of repository ids", file=path)
+        content = read_settings(path) or {}
         return cls({_key(id): _rule(id, value, path) for id, value in content.items()})
 
     def identify(self, header: str | None) -> Caller:
@@ -111,10 +105,10 @@ def _rule(id: str, value: Any, path: Path) -> Rule:
     if isinstance(value, dict) and not set(value) - {"gated", "private", "tokens"}:
         gated, private, tokens = value.get("gated"), value.get("private", False), value.get("tokens", {})
         if (
-            gated in (None, False, "auto", "manual")
+            (gated is None or gated is False or gated in ("auto", "manual"))
             and isinstance(private, bool)
             and isinstance(tokens, dict)
-            and all(isinstance(allowed, bool) for allowed in tokens.values())
+            and all(token.isascii() and isinstance(allowed, bool) for token, allowed in tokens.items())
         ):
             return Rule(gated, private, tokens)
     raise FileFormatError.at(

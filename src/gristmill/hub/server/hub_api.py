@@ -15,7 +15,9 @@ from gristmill.hub.server.listing import only
 from gristmill.hub.server.repo_api import asked_keys, head_of, next_link, whole_info
 from gristmill.hub.server.repos import Repo
 from gristmill.hub.server.served import Served, flag, number
+from gristmill.logging import get_logger
 
+_logger = get_logger(__name__)
 _PAGE = 1000
 _SORTS = ("lastModified", "createdAt", "downloads", "likes", "trendingScore")
 
@@ -59,6 +61,10 @@ def _matching(
             head = head_of(served, repo)
         except FileNotFoundError:
             continue  # removed since the folder was listed
+        except Refusal as refusal:
+            # One that can't be read must not hide the others; asked for by its name, it says what is wrong.
+            _logger.warning("%s is left out of the list: %s", repo.id, refusal.message)
+            continue
         wanted = all(tag in head["tags"] for tag in tags)
         if wanted and (gated is None or bool(head["gated"]) == flag(gated)):
             found.append((repo, head))

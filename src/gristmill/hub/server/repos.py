@@ -7,7 +7,6 @@ new commit and the old one is gone.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import threading
@@ -21,6 +20,7 @@ from gristmill.hub.server.cards import CardCache, ServedCard
 from gristmill.hub.server.convert import parquet_entries
 from gristmill.hub.server.errors import Refusal, revision_not_found, unreadable
 from gristmill.hub.server.hashing import ChangedWhileRead, Hasher, LfsRules, blob_id, pointer_text, settled
+from gristmill.hub.server.settings import read_settings
 from gristmill.hub.server.snapshots import Entry, Snapshot, make_snapshot
 from gristmill.hub.server.walk import Found, inside, walk
 
@@ -261,19 +261,14 @@ def _folders(folder: Path) -> list[str]:
 
 
 def _read_pins(path: Path) -> dict[str, str]:
-    try:
-        pins = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    pins = read_settings(path)
+    if pins is None:
         return {}
-    except ValueError as error:
-        raise FileFormatError.at(f"can't be read as JSON: {error}", file=path) from error
-    good = isinstance(pins, dict) and all(
-        isinstance(commit, str) and re.fullmatch(r"[0-9a-f]{40}", commit) for commit in pins.values()
-    )
+    good = all(isinstance(commit, str) and re.fullmatch(r"[0-9a-f]{40}", commit) for commit in pins.values())
     if not good:
         raise FileFormatError.at(
             "must be an object of repository ids and commits",
             file=path,
             remedy='For example {"org/name": "0123…"} with 40 characters 0-9a-f.',
         )
-    return dict(pins)
+    return pins

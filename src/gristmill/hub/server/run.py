@@ -73,7 +73,7 @@ def listen(host: str, port: int) -> socket.socket:
         except OSError:
             listener.close()
             raise
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         problem = f"Can't listen on {host}:{port}: {getattr(error, 'strerror', None) or error}."
         raise InvalidArgumentError(f"{problem} Choose another host or port (0 takes a free port).") from error
     return listener

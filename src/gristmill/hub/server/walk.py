@@ -1,11 +1,12 @@
 """The files of a folder as a repository shows them: one cheap walk of stat calls, no file opened.
 
 Left out: tool folders (``.git``, ``.cache``), files that are still being written, symbolic links that leave the served
-folder, what is not a regular file, and names that no URL can carry.
+folder or lead to a folder from inside another linked one, what is not a regular file, and names that no URL can carry.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -71,33 +72,58 @@ def walk(folder: Path, root: Path) -> dict[str, Found]:
     Raises:
         OSError: A folder can't be listed; `FileNotFoundError` if `folder` itself is not there.
     """
-    found = {item.path: item for item in _below(folder, "", root, (os.path.realpath(folder),))}
+    top = _Folder(str(folder), "", (os.path.realpath(folder),))
+    found = {item.path: item for item in _below(top, root)}
     return dict(sorted(found.items()))
 
 
-def _below(folder: Path, prefix: str, root: Path, trail: tuple[str, ...]) -> Iterator[Found]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if not _listed(entry.name) or (entry.is_symlink() and not inside(Path(entry.path), root)):
-                continue
-            path = prefix + entry.name
-            try:
-                status = entry.stat()
-            except FileNotFoundError:
-                continue  # removed since the folder was listed, or a link to nothing
-            if stat.S_ISDIR(status.st_mode):
-                real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
-                if entry.name not in HIDDEN_FOLDERS and real not in trail:
-                    yield from _sub(Path(entry.path), f"{path}/", root, (*trail, real))
-            elif stat.S_ISREG(status.st_mode):
-                yield Found(path, Path(entry.path), Stamp.of(status))
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder still to be listed: where it is, what the paths in it begin with, and the folders that led here."""
+
+    path: str
+    prefix: str
+    trail: tuple[str, ...]
+    linked: bool = False
 
 
-def _sub(folder: Path, prefix: str, root: Path, trail: tuple[str, ...]) -> Iterator[Found]:
+def _below(top: _Folder, root: Path) -> Iterator[Found]:
+    # A list of folders, not a call in a call: a path may have more parts than Python calls may be nested.
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = os.scandir(folder.path)
+        except FileNotFoundError:
+            if folder is top:
+                raise
+            continue  # a folder removed during the walk is absent, which is the truth by now
+        with entries:
+            for entry in entries:
+                link = entry.is_symlink()
+                status = _status(entry) if _listed(entry.name) else None
+                if status is None or (link and not inside(Path(entry.path), root)):
+                    continue
+                if stat.S_ISREG(status.st_mode):
+                    yield Found(folder.prefix + entry.name, Path(entry.path), Stamp.of(status))
+                elif stat.S_ISDIR(status.st_mode) and entry.name not in HIDDEN_FOLDERS:
+                    real = os.path.realpath(entry.path) if link else entry.path
+                    # Links behind links could lead to the same files by more ways than there is memory for.
+                    if real not in folder.trail and not (link and folder.linked):
+                        prefix, trail = f"{folder.prefix}{entry.name}/", (*folder.trail, real)
+                        waiting.append(_Folder(entry.path, prefix, trail, link or folder.linked))
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """Asks for the state of an entry; None if it was removed since, or is a link to nothing or in a circle."""
     try:
-        yield from _below(folder, prefix, root, trail)
-    except FileNotFoundError:
-        return  # a folder removed during the walk is absent, which is the truth by now
+        return entry.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise
 
 
 def _listed(name: str) -> bool:
