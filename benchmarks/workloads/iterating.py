@@ -1,0 +1,243 @@
+"""Reading rows, batches and columns."""
+
+from typing import Any
+
+from case import Case, workload
+
+
+def walk(rows: Any) -> tuple[int, int]:
+    count, total = 0, 0
+    for row in rows:
+        count += len(row["text"])
+        total += row["id"]
+    return count, total
+
+
+def blocks_of_rows(table: Any, size: int = 1000) -> Any:
+    for batch in table.to_batches(max_chunksize=size):
+        names = batch.schema.names
+        columns = [column.to_pylist() for column in batch.columns]
+        for values in zip(*columns, strict=True):
+            yield dict(zip(names, values, strict=True))
+
+
+@workload
+def iter_rows(case: Case) -> Any:
+    ds = case.rows()
+    with case.timed():
+        seen = walk(ds)
+    return seen
+
+
+@iter_rows.limited
+def _(case: Case) -> Any:
+    table = case.table()
+    with case.timed():
+        seen = walk(blocks_of_rows(table))
+    return seen
+
+
+@workload
+def iter_nested(case: Case) -> Any:
+    ds = case.rows("nested")
+    with case.timed():
+        seen = sum(row["tokens"][3] + len(row["meta"]["name"]) for row in ds)
+    return seen
+
+
+@iter_nested.limited
+def _(case: Case) -> Any:
+    table = case.table("nested")
+    with case.timed():
+        seen = sum(row["tokens"][3] + len(row["meta"]["name"]) for row in blocks_of_rows(table))
+    return seen
+
+
+@workload
+def iter_batches(case: Case) -> Any:
+    ds = case.rows("big")
+    with case.timed():
+        seen = [(sum(batch["id"]), len(batch["text"][0])) for batch in ds.iter(1000)]
+    return seen
+
+
+@iter_batches.limited
+def _(case: Case) -> Any:
+    table = case.table("big")
+    with case.timed():
+        batches = (batch.to_pydict() for batch in table.to_batches(max_chunksize=1000))
+        seen = [(sum(batch["id"]), len(batch["text"][0])) for batch in batches]
+    return seen
+
+
+@workload
+def iter_numpy(case: Case) -> Any:
+    ds = case.rows().select_columns(["id", "score", "label"]).with_format("numpy")
+    with case.timed():
+        seen = 0
+        for row in ds:
+            seen += int(row["id"]) + int(row["label"])
+    return seen
+
+
+@iter_numpy.limited
+def _(case: Case) -> Any:
+    table = case.table()
+    with case.timed():
+        seen = 0
+        columns = [table.column(name).to_numpy() for name in ("id", "score", "label")]
+        for number, score, label in zip(*columns, strict=True):
+            row = {"id": number, "score": score, "label": label}
+            seen += int(row["id"]) + int(row["label"])
+    return seen
+
+
+@workload
+def iter_arrow(case: Case) -> Any:
+    ds = case.rows("big").with_format("arrow")
+    with case.timed():
+        seen = [(batch.num_rows, batch.column("id")[0].as_py()) for batch in ds.iter(1000)]
+    return seen
+
+
+@iter_arrow.limited
+def _(case: Case) -> Any:
+    table = case.table("big")
+    with case.timed():
+        seen = []
+        for start in range(0, table.num_rows, 1000):
+            batch = table.slice(start, 1000)
+            seen.append((batch.num_rows, batch.column("id")[0].as_py()))
+    return seen
+
+
+@workload
+def get_row(case: Case) -> Any:
+    ds = case.rows()
+    chosen = scattered(len(ds), 20_000)
+    with case.timed():
+        seen = walk(ds[i] for i in chosen)
+    return seen
+
+
+@get_row.limited
+def _(case: Case) -> Any:
+    table = case.table()
+    chosen = scattered(table.num_rows, 20_000)
+    with case.timed():
+        columns = [(name, table.column(name).chunk(0)) for name in table.column_names]
+        seen = walk({name: column[i].as_py() for name, column in columns} for i in chosen)
+    return seen
+
+
+@workload
+def get_rows(case: Case) -> Any:
+    ds = case.rows("big")
+    chosen = scattered(len(ds), 100 * 256)
+    with case.timed():
+        seen = [sum(ds[chosen[i : i + 256]]["id"]) for i in range(0, len(chosen), 256)]
+    return seen
+
+
+@get_rows.limited
+def _(case: Case) -> Any:
+    import numpy as np
+
+    table = case.table("big")
+    chosen = scattered(table.num_rows, 100 * 256)
+    with case.timed():
+        seen = []
+        chunks = table.to_batches()
+        starts = np.cumsum([0, *[chunk.num_rows for chunk in chunks]])
+        for i in range(0, len(chosen), 256):
+            rows = np.array(chosen[i : i + 256])
+            where = np.searchsorted(starts, rows, side="right") - 1
+            batch: dict[str, list[Any]] = {name: [] for name in table.column_names}
+            for number, chunk in enumerate(chunks):
+                taken = chunk.take(rows[where == number] - starts[number]).to_pydict()
+                for name, values in taken.items():
+                    batch[name] += values
+            seen.append(sum(batch["id"]))
+    return seen
+
+
+def scattered(rows: int, count: int) -> list[int]:
+    return [(i * 7919 + 13) % rows for i in range(count)]
+
+
+@workload
+def get_column(case: Case) -> Any:
+    ds = case.rows("big")
+    with case.timed():
+        values = ds["text"][:]
+    return values
+
+
+@get_column.limited
+def _(case: Case) -> Any:
+    table = case.table("big")
+    with case.timed():
+        values = table.column("text").to_pylist()
+    return values
+
+
+@workload
+def iter_column(case: Case) -> Any:
+    ds = case.rows()
+    with case.timed():
+        total = sum(ds["score"])
+    return round(total, 6)
+
+
+@iter_column.limited
+def _(case: Case) -> Any:
+    table = case.table()
+    with case.timed():
+        total = sum(table.column("score").to_pylist())
+    return round(total, 6)
+
+
+@workload
+def select_iter(case: Case) -> Any:
+    ds = case.rows()
+    with case.timed():
+        seen = walk(ds.select(range(1, len(ds), 2)))
+    return seen
+
+
+@select_iter.limited
+def _(case: Case) -> Any:
+    import numpy as np
+
+    table = case.table()
+    with case.timed():
+        seen = walk(blocks_of_rows(table.take(np.arange(1, table.num_rows, 2))))
+    return seen
+
+
+@workload
+def shuffle_iter(case: Case) -> Any:
+    ds = case.rows()
+    with case.timed():
+        seen = walk(ds.shuffle(seed=1))
+    return seen
+
+
+@shuffle_iter.limited
+def _(case: Case) -> Any:
+    import numpy as np
+
+    table = case.table()
+    with case.timed():
+        seen = walk(blocks_of_rows(table.take(np.random.default_rng(1).permutation(table.num_rows))))
+    return seen
+
+
+@workload(needs="torch")
+def tokens_torch(case: Case) -> Any:
+    from torch.utils.data import DataLoader
+
+    ds = case.rows("nested").select_columns(["tokens"]).with_format("torch")
+    with case.timed():
+        total = sum(int(batch["tokens"].sum()) for batch in DataLoader(ds, batch_size=256))
+    return total
