@@ -50,6 +50,18 @@ def test_a_switch_with_a_typo_is_refused():
     assert "HF_HUB_OFFLINE=" in settings(HF_HUB_OFFLINE="ture")["error"]
 
 
+@pytest.mark.parametrize("value", ["much", "inf", "nan", "1e999"])
+def test_a_size_that_is_none_is_refused(value):
+    expected = f"HF_DATASETS_IN_MEMORY_MAX_SIZE='{value}' can't be used: expected a number of bytes"
+    assert expected in settings(HF_DATASETS_IN_MEMORY_MAX_SIZE=value)["error"]
+
+
+def test_a_home_that_nobody_knows():
+    assert "HF_HOME='~no-such-user/x' can't be used" in settings(HF_HOME="~no-such-user/x")["error"]
+    # The default is not looked at where it is not used.
+    assert settings(XDG_CACHE_HOME="~no-such-user", HF_HOME="/a")["HF_HUB_CACHE"] == "/a/hub"
+
+
 def test_override_restores_after_an_error():
     before = config.HF_ENDPOINT
 

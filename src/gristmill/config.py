@@ -29,15 +29,28 @@ def _flag(name: str, default: bool | None = False) -> bool | None:
     raise InvalidArgumentError.from_value(name, value, "1, ON, YES, TRUE, 0, OFF, NO or FALSE")
 
 
-def _path(name: str, default: Path) -> Path:
+def _path(name: str, default: str | Path) -> Path:
     value = os.environ.get(name)
-    return Path(os.path.expandvars(value)).expanduser() if value else default
+    try:
+        return Path(os.path.expandvars(value or default)).expanduser()
+    except RuntimeError as error:
+        # Containers run programs as users that no password file knows.
+        expected = "a folder whose ~ is a home folder that the system knows; name it in full"
+        raise InvalidArgumentError.from_value(name, str(value or default), expected) from error
+
+
+def _bytes(name: str) -> int:
+    value = os.environ.get(name) or "0"
+    try:
+        return int(float(value))
+    except (ValueError, OverflowError) as error:
+        raise InvalidArgumentError.from_value(name, value, "a number of bytes") from error
 
 
 DEFAULT_HF_ENDPOINT = "https://huggingface.co"
 HF_ENDPOINT: str = os.environ.get("HF_ENDPOINT", "").rstrip("/") or DEFAULT_HF_ENDPOINT
 
-HF_CACHE_HOME: Path = _path("HF_HOME", _path("XDG_CACHE_HOME", Path("~/.cache").expanduser()) / "huggingface")
+HF_CACHE_HOME: Path = _path("HF_HOME", Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
 HF_HUB_CACHE: Path = _path("HF_HUB_CACHE", _path("HUGGINGFACE_HUB_CACHE", HF_CACHE_HOME / "hub"))
 HF_DATASETS_CACHE: Path = _path("HF_DATASETS_CACHE", HF_CACHE_HOME / "datasets")
 HF_MODULES_CACHE: Path = _path("HF_MODULES_CACHE", HF_CACHE_HOME / "modules")
@@ -53,7 +66,7 @@ EXTRACTED_DATASETS_PATH: Path = _path(
 HF_HUB_OFFLINE: bool = bool(_flag("HF_HUB_OFFLINE") or _flag("TRANSFORMERS_OFFLINE"))
 HF_DATASETS_OFFLINE: bool = bool(_flag("HF_DATASETS_OFFLINE", HF_HUB_OFFLINE))
 
-IN_MEMORY_MAX_SIZE: int = int(float(os.environ.get("HF_DATASETS_IN_MEMORY_MAX_SIZE", "0") or 0))
+IN_MEMORY_MAX_SIZE: int = _bytes("HF_DATASETS_IN_MEMORY_MAX_SIZE")
 DEFAULT_MAX_BATCH_SIZE = 1000
 MAX_SHARD_SIZE = "500MB"
 

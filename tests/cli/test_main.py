@@ -1,10 +1,16 @@
 """The front door: options in any place, errors as one sentence, exit statuses."""
 
+import io
+import os
+import subprocess
+import sys
+
 import click
 import pytest
 
 from gristmill import config
 from gristmill.cli import main as cli
+from gristmill.cli.output import Output
 from gristmill.errors import InvalidArgumentError
 
 
@@ -48,6 +54,47 @@ def test_an_error_is_a_sentence_on_stderr(probe, capsys):
     captured = capsys.readouterr()
     assert captured.err == "gristmill: fail=True can't be used: expected nothing.\n"
     assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HF_HUB_OFFLINE", "maybe"),
+        ("HF_DATASETS_IN_MEMORY_MAX_SIZE", "much"),
+        ("HF_HOME", "~no-such-user/x"),
+        ("DATASETS_VERBOSITY", "loud"),
+    ],
+)
+def test_a_variable_that_can_not_be_used_is_a_sentence_too(name, value):
+    done = subprocess.run(
+        [sys.executable, "-m", "gristmill", "stats"],
+        env={**os.environ, name: value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"gristmill: {name}=")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_error_of_the_system_is_a_sentence_too(probe, capsys, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "/data/x")
+
+    monkeypatch.setattr(Output, "result", refuse)
+    assert cli.main(["probe"]) == 1
+    assert capsys.readouterr().err == "gristmill: Could not use /data/x: Permission denied.\n"
+
+
+def test_text_that_the_terminal_can_not_show(probe, monkeypatch):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr(Output, "result", lambda *_: out.write("caf\u00e9 \udcff\n"))
+    assert cli.main(["probe"]) == 0
+    out.flush()
+    assert out.buffer.getvalue() == b"caf\\xe9 \\udcff\n"
 
 
 def test_wrong_usage_is_status_2(probe, capsys):

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import click
 
-from gristmill import config
 from gristmill._version import __version__
 from gristmill.cli.output import Output
-from gristmill.errors import GristmillError
+from gristmill.errors import FileError, GristmillError
 
 _GLOBAL_FLAGS = {"--json", "--quiet", "-q"}
 _GLOBAL_OPTIONS = {"--cache", "--seed"}
@@ -72,6 +71,9 @@ class Commands(click.Group):
 @click.pass_context
 def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed: int) -> None:
     """From the Hugging Face Hub to training-ready rows."""
+    # Not at the top: a variable that config refuses has to end in a sentence, too.
+    from gristmill import config
+
     ctx.obj = Settings(Output(as_json=as_json, quiet=quiet), cache, seed)
     if cache is not None:
         downloads = cache / "datasets" / config.DOWNLOADED_DATASETS_DIR
@@ -109,8 +111,11 @@ def main(arguments: list[str] | None = None) -> int:
         The exit status: 0, 1 for an error that Gristmill words itself, 2 for wrong usage, 130 after Ctrl-C. As the
         installed script this is passed to `sys.exit`.
     """
-    register()
+    with contextlib.suppress(AttributeError, ValueError):
+        # A name that the terminal can't show must not cost the result.
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
+        register()
         status = app.main(args=arguments, standalone_mode=False, prog_name="gristmill")
     except click.ClickException as error:
         error.show()
@@ -125,5 +130,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except GristmillError as error:
         Output().error(str(error))
+        return 1
+    except OSError as error:
+        Output().error(str(FileError.from_os_error("use", error.filename or "a file", error)))
         return 1
     return status if isinstance(status, int) else 0
