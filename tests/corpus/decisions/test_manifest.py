@@ -44,6 +44,25 @@ def test_a_damaged_manifest_says_what_to_do(tmp_path, text):
         read_manifest(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("source", "../../secret"), ("source", "a" * 300), ("source", 5), ("repo", None), ("commit", [1]), ("skipped", 5),
+        ("repo", "\ud800"), ("counts", []), ("counts", {"train": "x"}), ("counts", {"train": -1}),
+        ("counts", {"train": 1e400}), ("counts", {"invalid_kinds": [1]}), ("outside", {"a": 1}), ("settings", 5),
+        ("licence", {"names": [1]}), ("licence", {"names": ["mit"], "declared": "yes"}), ("licence", None),
+    ],
+)  # fmt: skip
+def test_facts_of_another_kind_are_damage(tmp_path, name, value):
+    write_manifest(tmp_path, {"boolq": entry("boolq")})
+    (tmp_path / "boolq.jsonl").write_text("")
+    written = json.loads((tmp_path / "sources.json").read_text())
+    written["sources"][0][name] = value
+    (tmp_path / "sources.json").write_text(json.dumps(written))
+    with pytest.raises(FileFormatError, match=r"sources\.json.*fetch-decisions"):
+        read_manifest(tmp_path)
+
+
 def test_nothing_in_it_changes_from_run_to_run(tmp_path):
     write_manifest(tmp_path, {"arc": entry("arc")})
     value = json.loads((tmp_path / "sources.json").read_text())

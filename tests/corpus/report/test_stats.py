@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -87,4 +88,24 @@ def test_a_damaged_file_is_named(tmp_path):
     with (tmp_path / "boolq.jsonl").open("a") as file:
         file.write('{"type": "no')
     with pytest.raises(FileFormatError, match=r"boolq\.jsonl, line 6"):
+        read_stats(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("type", "<script>"),
+        ("options", []),
+        ("target", []),
+        ("target", [1.0]),
+        ("target", [10**400, 0]),
+        ("split", "x"),
+    ],
+)
+def test_a_record_that_breaks_a_rule_is_named(tmp_path, name, value):
+    write(tmp_path, boolq=records()[:1])
+    broken = {**records()[0].to_dict(), name: value}
+    with (tmp_path / "boolq.jsonl").open("a") as file:
+        file.write(json.dumps(broken) + "\n")
+    with pytest.raises(FileFormatError, match=r"boolq\.jsonl, line 2: not a decision record"):
         read_stats(tmp_path)

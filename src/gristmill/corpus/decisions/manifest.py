@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from gristmill.files.borders import reading, writing
 
 MANIFEST = "sources.json"
 LICENCES = "DATA_LICENSES.md"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def read_manifest(folder: Path) -> dict[str, Entry]:
         text = path.read_text(encoding="utf-8")
     try:
         entries = [_entry(value) for value in json.loads(text)["sources"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FileFormatError.at(
             f"not a manifest of decision records ({error!r})",
             file=path,
@@ -81,9 +83,31 @@ def read_manifest(folder: Path) -> dict[str, Entry]:
 
 
 def _entry(value: Mapping[str, Any]) -> Entry:
-    licence = dict(value["licence"])
-    licence["names"] = tuple(licence["names"])
-    return Entry(**{**value, "licence": Licence(**licence)})
+    licence = {**value["licence"], "names": tuple(value["licence"]["names"])}
+    entry = Entry(**{**value, "licence": Licence(**licence)})
+    _check(entry)
+    return entry
+
+
+def _check(entry: Entry) -> None:
+    """Refuses facts of another kind than a run writes, and names that could lead out of the folder."""
+    named, licence = entry.source, entry.licence
+    texts = (named, entry.repo, entry.commit, entry.skipped, licence.link, *licence.names)
+    flags = (licence.declared, licence.share_alike, licence.see_card)
+    maps = (entry.counts, entry.outside, entry.settings)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text is none")
+    "".join(texts).encode()  # what no file can hold can't be written again
+    if not all(isinstance(flag, bool) for flag in flags) or not all(isinstance(m, dict) for m in maps):
+        raise TypeError("a switch or a mapping is none")
+    if not all(isinstance(digest, str) for digest in entry.outside.values()):
+        raise TypeError("a hash is none")
+    kinds = entry.counts.get("invalid_kinds", {})
+    numbers = [*kinds.values(), *(n for name, n in entry.counts.items() if name != "invalid_kinds")]
+    if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
+        raise TypeError("a count is none")
+    if not _NAME.fullmatch(named):
+        raise ValueError(f"{named[:80]!r} names no source")
 
 
 def write_manifest(folder: Path, entries: Mapping[str, Entry]) -> None:

@@ -68,7 +68,7 @@ def iter_records(path: str | Path) -> Iterator[Record]:
 def _parse_line(line: str, path: Path, number: int) -> Record:
     try:
         return Record.from_dict(json.loads(line))
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise FileFormatError.at(
             f"not a decision record ({str(error)[:120]})", file=path, line=number
         ) from error

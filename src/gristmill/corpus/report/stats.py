@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.corpus.decisions.manifest import Entry, read_manifest
-from gristmill.corpus.decisions.record import SPLITS, TYPES, Record
+from gristmill.corpus.decisions.record import SPLITS, TYPES, Record, check_record
 from gristmill.corpus.decisions.sources import SOURCES
 from gristmill.corpus.decisions.writer import iter_records
 from gristmill.corpus.hashing import hash64
-from gristmill.errors import FileMissingError
+from gristmill.errors import FileFormatError, FileMissingError, RecordError
 from gristmill.progress import progress
 
 COLUMNS = (
@@ -185,9 +185,21 @@ def _read_source(path: Path) -> SourceStats:
     stats = SourceStats(path.stem)
     groups: set[int] = set()
     with progress(f"counting {path.name}") as bar:
-        for record in iter_records(path):
+        for number, record in enumerate(iter_records(path), 1):
+            _check(record, path, number)
             stats.add(record)
             groups.add(hash64(record.group))
             bar.update(1)
     stats.groups = len(groups)
     return stats
+
+
+def _check(record: Record, path: Path, line: int) -> None:
+    # A file may have been written or changed by others; what breaks a rule can't be counted as anything.
+    problem = "" if record.split in SPLITS else f"its split is {record.split[:40]!r}"
+    try:
+        check_record(record)
+    except RecordError as error:
+        problem = str(error)
+    if problem:
+        raise FileFormatError.at(f"not a decision record ({problem})", file=path, line=line)
