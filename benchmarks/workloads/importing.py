@@ -13,7 +13,7 @@ def import_only(case: Case) -> int:
 @import_only.limited
 def _(case: Case) -> int:
     with case.timed():
-        import pyarrow  # noqa: F401
+        import pyarrow as pa  # noqa: F401
     return 0
 
 

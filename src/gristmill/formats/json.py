@@ -20,7 +20,7 @@ from gristmill.features.schema import Features
 from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, output
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
 from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block
-from gristmill.formats.json_write import json_lines
+from gristmill.formats.json_write import json_rows
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import BLOCK_BYTES, Block, iter_blocks, reading_text
 
@@ -138,15 +138,14 @@ class JsonFormat(Format[JsonOptions]):
             raise InvalidArgumentError.from_choice("to_json option", name, known)
         with output(target, compression) as out:
             if lines:
-                for texts in json_lines(batches, force_ascii):
-                    out.write("".join(text + "\n" for text in texts).encode("utf-8", "surrogatepass"))
+                for text in json_rows(batches, force_ascii):
+                    out.write(text)
                 return out.count
-            before = "["
-            for texts in json_lines(batches, force_ascii):
-                if texts:
-                    out.write((before + ",\n".join(texts)).encode("utf-8", "surrogatepass"))
-                    before = ",\n"
-            out.write(b"[]\n" if before == "[" else b"]\n")
+            before = b"["
+            for text in json_rows(batches, force_ascii, end=",\n"):
+                out.write(before + text.removesuffix(b",\n"))
+                before = b",\n"
+            out.write(b"[]\n" if before == b"[" else b"]\n")
             return out.count
 
 
