@@ -18,7 +18,10 @@ THERE = [name for name in NAMES if is_there(name)]
 OURS: dict[str, dict[str, str]] = {}
 
 # Constructors of ours that differ, since only Gristmill calls them.
-OWN_CONSTRUCTORS = {"Column": "`dataset[name]` makes it; ours reads through the dataset's reader"}
+OWN_CONSTRUCTORS = {
+    "Column": "`dataset[name]` makes it; ours reads through the dataset's reader",
+    "table.CastError": "raised by us; takes its message, which names row, column and value",
+}
 
 CALLED_ON_CLASS = {"classmethod", "staticmethod"}
 CALLABLE = {"class", "function", "method", *CALLED_ON_CLASS}

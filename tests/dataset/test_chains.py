@@ -91,7 +91,7 @@ def apply(ds, rows, step, k):
 
 
 def build(rows, chunks, folder):
-    table = Dataset.from_list(rows).data
+    table = Dataset.from_list(rows).data.table
     if not rows:
         return Dataset.from_dict({"i": [], "s": [], "n": [], "d": []})
     size = max(1, len(rows) // chunks)

@@ -104,8 +104,3 @@ def schema_metadata(features: Features) -> dict[bytes, bytes]:
     """Gives the schema metadata that lets a file keep its features."""
     info = {"info": {"features": features.to_dict()}}
     return {b"huggingface": json.dumps(info).encode()}
-
-
-def described_table(view: View, features: Features) -> pa.Table:
-    """Gives all rows as one table whose schema carries the features."""
-    return view.table().replace_schema_metadata(schema_metadata(features))

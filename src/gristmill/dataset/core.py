@@ -25,8 +25,10 @@ from gristmill.formatting import FormatSpec, Reader
 from gristmill.info import DatasetInfo
 from gristmill.not_there_yet import MissingMethod
 from gristmill.splits import NamedSplit, Split
+from gristmill.table import InMemoryTable, Table
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.gather import arrow_vector
+from gristmill.table.of_view import plain_table, table_of_view
 from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, as_vector, parse_indices
 from gristmill.table.view import View
@@ -42,7 +44,7 @@ class Dataset:
     indexing give rows as dicts of Python values, or whatever `set_format` was told.
 
     Args:
-        arrow_table: The columns.
+        arrow_table: The columns: a table of `gristmill.table` or of pyarrow.
         info: What is known about the dataset; its features, if given, describe the columns.
         split: Name of the split.
         indices_table: A table whose first column holds the rows meant, in order; all rows if left out.
@@ -64,17 +66,18 @@ class Dataset:
 
     def __init__(
         self,
-        arrow_table: pa.Table,
+        arrow_table: Table | pa.Table,
         info: DatasetInfo | None = None,
         split: NamedSplit | None = None,
-        indices_table: pa.Table | None = None,
+        indices_table: Table | pa.Table | None = None,
         fingerprint: str | None = None,
     ) -> None:
-        table, features = creating.describe(arrow_table, info.features if info is not None else None)
+        plain, files = plain_table(arrow_table)
+        table, features = creating.describe(plain, info.features if info is not None else None)
         info = copy.copy(info) if info is not None else DatasetInfo()
         info.features = features
         identity = Identity(value=fingerprint) if fingerprint else Identity.of_table(table)
-        view = View.from_table(table)
+        view = View.from_table(table, files)
         if indices_table is not None:
             rows = parse_indices(indices_table.column(0), table.num_rows)
             view = view.select(rows)
@@ -188,7 +191,8 @@ class Dataset:
             features: Features to bring the columns to; inferred from all values if left out.
             info: What is known about the dataset.
             split: Name of the split.
-            on_mixed_types: ``"use_json"`` is documented and still to come.
+            on_mixed_types: ``"use_json"`` makes `Json` columns (or `Json` items, fields) of values that have no common
+                type, and of dicts without a common key; None makes them an error.
 
         Raises:
             SchemaConflictError: A column's values have no common type.
@@ -199,8 +203,8 @@ class Dataset:
             >>> Dataset.from_dict({"a": [1, 2]}).features
             {'a': Value('int64')}
         """
-        creating.check_mixed_types(on_mixed_types)
-        table = creating.columns_to_table(mapping, creating.wanted_features(features, info))
+        wanted = creating.wanted_features(features, info)
+        table = creating.columns_to_table(mapping, wanted, on_mixed_types)
         return cls(table, info, split)
 
     @classmethod
@@ -228,8 +232,8 @@ class Dataset:
             >>> Dataset.from_list([{"a": 1}, {"a": 2, "b": "x"}])[0]
             {'a': 1, 'b': None}
         """
-        creating.check_mixed_types(on_mixed_types)
-        table = creating.rows_to_table(mapping, creating.wanted_features(features, info))
+        wanted = creating.wanted_features(features, info)
+        table = creating.rows_to_table(mapping, wanted, on_mixed_types)
         return cls(table, info, split)
 
     @classmethod
@@ -324,7 +328,7 @@ class Dataset:
         num_proc: int | None = None,
         split: NamedSplit = Split.TRAIN,
         fingerprint: str | None = None,
-        **kwargs: Any,  # noqa: ARG004  # documented
+        **kwargs: Any,
     ) -> Dataset:
         """Makes a dataset of the rows that a generator function yields.
 
@@ -340,7 +344,7 @@ class Dataset:
             num_proc: Worker processes; each takes its share of every list in `gen_kwargs`.
             split: Name of the split.
             fingerprint: Names the result in place of a hash of function and arguments.
-            **kwargs: Accepted for compatibility.
+            **kwargs: ``on_mixed_types``, as for `from_dict`; the rest is accepted for compatibility.
 
         Raises:
             TransformError: The function failed; names the row.
@@ -354,7 +358,14 @@ class Dataset:
             [0, 1, 2]
         """
         made = creating.run_generator(
-            generator, features, cache_dir, keep_in_memory, gen_kwargs or {}, num_proc, fingerprint
+            generator,
+            features,
+            cache_dir,
+            keep_in_memory,
+            gen_kwargs or {},
+            num_proc,
+            fingerprint,
+            kwargs.get("on_mixed_types"),
         )
         return Dataset._from_parts(
             made.table,
@@ -368,26 +379,22 @@ class Dataset:
     # ---------------------------------------------------------------- looking
 
     @property
-    def data(self) -> pa.Table:
-        """The Arrow table behind the dataset; rows that are not selected may be in it (see `_indices`)."""
+    def data(self) -> Table:
+        """The table behind the dataset; rows that are not selected may be in it (see `_indices`)."""
         return self._data
 
     @cached_property
-    def _data(self) -> pa.Table:
-        parts = self._view.parts
-        if len(parts) == 1:
-            table = parts[0].table.select(list(self._view.names))
-            return table.replace_schema_metadata(columns.schema_metadata(self.features))
-        return columns.described_table(self._view, self.features)
+    def _data(self) -> Table:
+        return table_of_view(self._view, columns.schema_metadata(self.features))
 
     @property
-    def _indices(self) -> pa.Table | None:
+    def _indices(self) -> Table | None:
         """The selected rows of `data` as a table with one column, or None for all."""
         parts = self._view.parts
         if len(parts) != 1 or parts[0].selection is None:
             return None
         rows = arrow_vector(as_vector(parts[0].selection)).cast(pa.uint64())
-        return pa.table({"indices": rows})
+        return InMemoryTable.from_arrays([rows], ["indices"])
 
     @property
     def info(self) -> DatasetInfo:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill.dataset.core import Dataset
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
 from gristmill.features import Features
 from gristmill.not_there_yet import MissingMethod
+from gristmill.table import Table
 
 
 class DatasetDict(dict[str, Dataset]):
@@ -58,8 +58,8 @@ class DatasetDict(dict[str, Dataset]):
         return DatasetDict({name: method(name, part) for name, part in self.items()})
 
     @property
-    def data(self) -> dict[str, pa.Table]:
-        """The Arrow table behind each split."""
+    def data(self) -> dict[str, Table]:
+        """The table behind each split."""
         return {name: part.data for name, part in self.items()}
 
     @property
