@@ -1,13 +1,14 @@
 """Paths from outside stay inside."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.errors import UnsafePathError
-from gristmill.files.paths import check_relative, safe_join
+from gristmill.files.paths import check_relative, expand_home, safe_join
 
 BAD = [
     "", "/", "/etc/passwd", "..", "../x", "a/../b", "a/..", ".", "./a", "a/.", "a//b", "a/", "a\\b", "..\\x", "a\0b",
@@ -24,6 +25,18 @@ def test_refused(path, tmp_path):
         safe_join(tmp_path, path)
     assert isinstance(caught.value, ValueError)
     assert str(tmp_path) in str(caught.value)
+
+
+def test_what_utf8_can_not_write_is_refused():
+    with pytest.raises(UnsafePathError, match=r"'data/\\udcff' is no text that UTF-8 can write"):
+        check_relative("data/\udcff")
+
+
+def test_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert expand_home("~/a") == tmp_path / "a"
+    assert expand_home("~no-such-user/a") == Path("~no-such-user/a")
+    assert expand_home(Path("a")) == Path("a")
 
 
 @pytest.mark.parametrize("path", GOOD)

@@ -442,3 +442,32 @@ def test_a_token_that_no_header_can_hold_is_not_shown():
 def test_moved_repositories_are_followed(client, hub):
     hub.script("/revision/", redirect(f"/api/datasets/{REPO}/revision/feat%2Fx", 307))
     assert client.pin(REPO).commit == COMMIT
+
+
+def deep(levels):
+    return [] if not levels else [deep(levels - 1)]
+
+
+@pytest.mark.parametrize("data", [{"a": "\ud800"}, {"a": deep(400)}], ids=["half a character", "deep"])
+def test_a_card_that_can_hardly_be_kept(client, hub, data):
+    hub.script("/revision/main", says({"sha": COMMIT, "cardData": data}))
+    hub.script("/revision/", says({"sha": COMMIT, "cardData": data}))
+    assert client.pin(REPO).card_data == data
+
+
+def test_names_that_no_file_can_have(client, hub):
+    with pytest.raises(InvalidArgumentError, match="revision="):
+        client.pin(REPO, "\udcff")
+    with pytest.raises(EntryNotFoundError, match="There is no"):
+        client.pin(REPO).download("a" * 300)
+    hub.script("/tree/", says([{**entry(), "path": "\ud800"}]))
+    fresh = client.pin(REPO)
+    fresh.cache._tree(COMMIT).unlink()
+    with pytest.raises(UnsafePathError, match="UTF-8"):
+        fresh.files()
+
+
+def test_an_endpoint_that_is_no_url(monkeypatch):
+    monkeypatch.setattr("gristmill.hub.client.find_token", lambda _: pytest.fail("asked for a token"))
+    with pytest.raises(InvalidArgumentError, match="url='http://\\[::1'"):
+        HubClient("http://[::1")

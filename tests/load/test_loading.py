@@ -398,3 +398,11 @@ def test_suffixes_are_those_of_the_formats():
             found = format_of_path(f"a{suffix}{compression}")
             assert found is not None
             assert found.name == name
+
+
+@pytest.mark.parametrize("name", ["~no-such-user/data", "a" * 300, "a" * 300 + "/b", "a\0b", "\udcff"])
+def test_names_that_no_folder_can_have(name, tmp_path):
+    with pytest.raises(DatasetNotFoundError, match="No dataset was found"):
+        load_dataset(name, cache_dir=str(tmp_path))
+    with pytest.raises(DataFilesNotFoundError):
+        load_dataset("csv", data_files=name, cache_dir=str(tmp_path))

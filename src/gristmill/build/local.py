@@ -9,6 +9,7 @@ from pathlib import Path
 from gristmill.build.source import DataFile
 from gristmill.errors import DataFilesNotFoundError, FileError, FileMissingError, suggest
 from gristmill.files.data_files import resolve_patterns
+from gristmill.files.paths import expand_home
 from gristmill.files.patterns import PathIndex, has_magic, is_hidden
 
 
@@ -52,8 +53,8 @@ def expand_local(pattern: str, base: Path | None = None) -> list[Path]:
     Raises:
         DataFilesNotFoundError: Nothing matches; the message names near names.
     """
-    path = (base or Path()) / Path(pattern).expanduser()
-    if path.is_file():
+    path = (base or Path()) / expand_home(pattern)
+    if os.path.isfile(path):  # noqa: PTH113  # Path.is_file raises for names too long
         return [path]
     folder, rest = _literal_folder(path)
     if not folder.is_dir() or (rest and not has_magic("/".join(rest))):
@@ -70,7 +71,7 @@ def expand_local(pattern: str, base: Path | None = None) -> list[Path]:
 def _literal_folder(path: Path) -> tuple[Path, list[str]]:
     """Cuts a path after the longest run of folders that exist as written."""
     folder, parts = Path(path.anchor), list(path.parts[1:] if path.anchor else path.parts)
-    while parts and (folder / parts[0]).is_dir():
+    while parts and os.path.isdir(folder / parts[0]):  # noqa: PTH112  # as above
         folder /= parts.pop(0)
     return folder, parts
 

@@ -34,6 +34,7 @@ from gristmill.files.data_files import (
     parse_data_files,
     resolve_configs,
 )
+from gristmill.files.paths import expand_home
 from gristmill.files.split_names import KNOWN_SUFFIXES, format_of, main_format
 from gristmill.formats.registry import get_format
 from gristmill.hub.card import DatasetCard, parse_card
@@ -121,7 +122,7 @@ def from_format(format: str, request: Request) -> Resolved:
         InvalidArgumentError: Neither files nor a folder are named.
         DataFilesNotFoundError: A path or pattern means nothing.
     """
-    base = None if request.data_dir is None else Path(request.data_dir).expanduser()
+    base = None if request.data_dir is None else expand_home(request.data_dir)
     if request.data_files is not None:
         files = find_user_files(request.data_files, base, lambda: request.client)
     elif base is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from gristmill.errors import UnsafePathError
+from gristmill.errors import UnsafePathError, shorten
 
 
 def check_relative(path: str, folder: object = "of the repository") -> str:
@@ -16,7 +17,7 @@ def check_relative(path: str, folder: object = "of the repository") -> str:
 
     Raises:
         UnsafePathError: The path is empty or absolute, has an empty, ``.`` or ``..`` part, a backslash, a drive or a
-            NUL.
+            NUL, or is no text that UTF-8 can write.
 
     Example:
         >>> check_relative("data/train.parquet")
@@ -30,6 +31,10 @@ def check_relative(path: str, folder: object = "of the repository") -> str:
     bad = not path or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts)
     if bad or path.startswith("/") or (len(parts[0]) == 2 and parts[0][1] == ":"):
         raise UnsafePathError.from_path(path, folder)
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise UnsafePathError(f"The path {shorten(path)} is no text that UTF-8 can write.") from error
     return path
 
 
@@ -59,3 +64,16 @@ def safe_join(folder: Path, path: str) -> Path:
     if not inside:
         raise UnsafePathError.from_path(path, folder)
     return joined
+
+
+def expand_home(path: str | os.PathLike[str]) -> Path:
+    """Writes out a leading ``~`` or ``~user``; one that the system knows no folder for is a plain name.
+
+    Args:
+        path: A path on this machine, as a user gives it.
+
+    Example:
+        >>> expand_home("~no-such-user/data").as_posix()
+        '~no-such-user/data'
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111  # Path.expanduser raises where there is no such folder

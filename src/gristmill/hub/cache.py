@@ -84,7 +84,7 @@ class RepoCache:
 
     def known_absent(self, commit: str, path: str) -> bool:
         """Says whether it is on record that the commit has no such file."""
-        return (self.folder / ".no_exist" / commit / check_relative(path)).is_file()
+        return os.path.isfile(self.folder / ".no_exist" / commit / check_relative(path))  # noqa: PTH113
 
     def read_ref(self, revision: str) -> str | None:
         """Gives the commit that a revision stood for when last used."""
@@ -144,8 +144,15 @@ class RepoCache:
 
     def write_info(self, commit: str, info: dict[str, Any]) -> None:
         """Keeps what the Hub said about the repository at this commit."""
-        if self.read_info(commit) != info:
-            self._write(self._info(commit), json.dumps(info, ensure_ascii=False, indent=1, sort_keys=True))
+        if self.read_info(commit) == info:
+            return
+        try:
+            # Escaped: a card may hold halves of characters, which no UTF-8 file can.
+            text = json.dumps(info, sort_keys=True)
+        except RecursionError:
+            _log.info("%s is not kept: the card is nested too deeply", self._info(commit))
+            return
+        self._write(self._info(commit), text)
 
     def list_snapshot(self, commit: str) -> tuple[RepoFile, ...]:
         """Lists the files of a commit that are here, whole or not: all there is to go by without the Hub's list."""

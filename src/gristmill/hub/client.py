@@ -15,7 +15,7 @@ from gristmill.errors import (
     OfflineError,
     shorten,
 )
-from gristmill.files.http import HttpSession, is_unreachable
+from gristmill.files.http import HttpSession, is_unreachable, origin
 from gristmill.files.retry import RetryPolicy
 from gristmill.hub import github, urls
 from gristmill.hub.answers import Target
@@ -58,6 +58,8 @@ class HubClient:
         max_workers: int = 8,
     ) -> None:
         self.endpoint = (endpoint or config.HF_ENDPOINT).rstrip("/")
+        # Before the token is looked for: huggingface_hub, asked for it, stumbles over an endpoint that is none.
+        origin(self.endpoint)
         self.cache_dir = Path(cache_dir or config.HF_HUB_CACHE)
         self.offline = config.HF_HUB_OFFLINE if offline is None else offline
         self.max_workers = max_workers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Sequence
@@ -191,7 +192,7 @@ class PinnedRepo:
 
     def _find(self, path: str) -> Path | None:
         local = self.cache.snapshot(self.commit, path)
-        if not local.is_file():
+        if not os.path.isfile(local):  # noqa: PTH113  # Path.is_file raises for names too long
             return None
         listed = self._files or {file.path: file for file in self.cache.read_tree(self.commit) or ()}
         return local if path not in listed or is_whole(local, listed[path]) else None

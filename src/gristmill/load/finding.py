@@ -24,6 +24,7 @@ from gristmill.errors import (
     OfflineError,
     RepoNotFoundError,
 )
+from gristmill.files.paths import expand_home
 from gristmill.formats.registry import known_formats
 from gristmill.hub.urls import check_repo
 from gristmill.logging import get_logger
@@ -98,7 +99,7 @@ def _find_here(path: str, request: Request) -> Resolved | None:
         return from_format(path, request)
     if not path:
         raise InvalidArgumentError.from_value("path", path, "the name of a dataset, folder, file or format")
-    place = Path(path).expanduser()
+    place = expand_home(path)
     if path.endswith(".py"):
         raise DatasetScriptError.from_script(place.name, path)
     kind = _kind_of(place)
@@ -205,14 +206,22 @@ def _not_found(
 ) -> DatasetNotFoundError:
     """Words what was tried, in order, and looks for what may have been meant."""
     formats = known_formats()
-    prepared = sorted(folder.name.replace("___", "/") for folder in cache.iterdir()) if cache.is_dir() else []
-    parent = Path(path).expanduser().parent
-    beside = [entry.as_posix() for entry in parent.iterdir()] if parent.is_dir() else []
+    prepared = sorted(folder.name.replace("___", "/") for folder in _entries(cache))
+    parent = expand_home(path).parent
+    beside = [entry.as_posix() for entry in _entries(parent)]
     attempts = [
         ("a format", f"the formats are {', '.join(formats)}"),
-        ("a folder or file", f"there is none at {Path(path).expanduser().absolute()}"),
+        ("a folder or file", f"there is none at {expand_home(path).absolute()}"),
         hub,
         ("prepared before", f"nothing of that name, config and revision in {cache}"),
     ]
     close = difflib.get_close_matches(path, [*formats, *beside, *prepared], n=3)
     return kind.from_attempts(path, attempts, f"Did you mean {' or '.join(close)}?" if close else "")
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Lists a folder as far as that can be done: it only serves a suggestion."""
+    try:
+        return list(folder.iterdir())
+    except (OSError, ValueError):
+        return []

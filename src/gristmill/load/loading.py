@@ -17,6 +17,7 @@ from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
 from gristmill.errors import InvalidArgumentError, NotThereYetError
 from gristmill.features import Features
+from gristmill.files.paths import expand_home
 from gristmill.load.finding import Settings, find_dataset
 from gristmill.logging import get_logger
 from gristmill.splits import NamedSplit
@@ -166,7 +167,7 @@ def load_dataset(
     _choice("verification_mode", verification_mode, VerificationMode)
     if num_proc is not None and num_proc < 1:
         raise InvalidArgumentError.from_value("num_proc", num_proc, "a number of processes, 1 or more")
-    cache = Path(cache_dir or config.HF_DATASETS_CACHE).expanduser()
+    cache = expand_home(cache_dir or config.HF_DATASETS_CACHE)
     settings = Settings(cache, forced, keep_in_memory)
     with contextlib.closing(request):
         found = find_dataset(str(path), "main" if revision is None else str(revision), request, settings)
