@@ -20,6 +20,12 @@ def test_names_the_extra(monkeypatch):
     assert isinstance(caught.value, ImportError)
 
 
+def test_a_feature_can_name_the_extra_that_brings_all_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingDependencyError, match=r"gristmill\[demo\]"):
+        require("uvicorn", "`gristmill demo`", extra="demo")
+
+
 def test_a_library_without_an_extra_is_named_itself():
     with pytest.raises(MissingDependencyError, match="pip install nosuchlib"):
         require("nosuchlib.inner", "X")

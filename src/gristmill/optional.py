@@ -17,12 +17,13 @@ _PACKAGES = {
 }
 
 
-def require(module: str, feature: str) -> ModuleType:
+def require(module: str, feature: str, extra: str | None = None) -> ModuleType:
     """Imports an optional library, or says how to get it.
 
     Args:
         module: Dotted name to import, for example ``"uvicorn"``.
         feature: What needs it, as the subject of a sentence: ``"`gristmill hub serve`"``.
+        extra: The extra to name, where another one than the library's own brings all that the feature needs.
 
     Returns:
         The imported module.
@@ -41,8 +42,8 @@ def require(module: str, feature: str) -> ModuleType:
         # A library that is there and itself lacks something is another fault; its own message says more.
         if error.name is None or error.name.partition(".")[0] != package:
             raise
-        name, extra = _PACKAGES.get(package, (package, None))
-        raise MissingDependencyError.from_feature(feature, name, extra) from error
+        name, own = _PACKAGES.get(package, (package, None))
+        raise MissingDependencyError.from_feature(feature, name, extra or own) from error
 
 
 def installed(module: str) -> bool:

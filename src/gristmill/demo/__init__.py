@@ -1,4 +1,4 @@
-"""The demo, and the small Hub it runs on (real sample rows; their licences are in ``hub/LICENSES.md``)."""
+"""The demo, and the small Hub it runs on (sample rows, most of them real; ``hub/LICENSES.md`` says which, and their licences)."""
 
 from pathlib import Path
 

@@ -19,6 +19,7 @@ from gristmill.demo import DEMO_HUB
 from gristmill.hub.client import HubClient
 from gristmill.hub.server import serve_in_thread
 from gristmill.load import load_dataset
+from gristmill.optional import require
 
 SHOWN_DATASET = "google/boolq"
 SHOWN_COLUMNS = ("question", "answer", "passage")
@@ -68,6 +69,8 @@ def run_demo(folder: str | Path, seed: int = 1234, say: Callable[[str], None] = 
         MissingDependencyError: The extra ``demo`` is not installed.
         FileError: The folder can't be written.
     """
+    for library in ("starlette", "uvicorn", "tokenizers"):
+        require(library, "`gristmill demo`", extra="demo")
     started = time.monotonic()
     top = Path(folder)
     with serve_in_thread(DEMO_HUB) as endpoint:
