@@ -1,6 +1,7 @@
 """Progress is silent without a terminal and switched off by the documented variables."""
 
 import io
+import re
 import sys
 
 import pytest
@@ -60,3 +61,13 @@ def test_bytes_are_scaled(clean):
     with progress.progress("downloading", total=2_000_000, unit="B") as bar:
         bar.update(2_000_000)
     assert "2.00M/2.00M" in terminal.getvalue()
+
+
+def test_a_bar_below_another_is_wiped_when_done(clean):
+    terminal = Terminal()
+    clean.setattr(sys, "stderr", terminal)
+    list(track([1], "outer"))
+    assert terminal.getvalue().endswith("\n")
+    with progress.progress("outer", total=1):
+        list(track([1], "inner"))
+        assert re.search(r"\n\r +\x1b\[A$", terminal.getvalue())

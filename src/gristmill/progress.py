@@ -123,6 +123,8 @@ def progress(description: str, total: int | None = None, unit: str = "rows") -> 
     from tqdm.auto import tqdm
 
     options: dict[str, Any] = {"unit_scale": True, "unit_divisor": 1000} if unit == "B" else {}
+    # A bar below another one is wiped when it is done, so that a hundred files are not a hundred lines.
+    options["leave"] = None
     with tqdm(total=total, desc=description, unit=unit if unit == "B" else f" {unit}", **options) as bar:
         yield bar
 
