@@ -101,6 +101,11 @@ def test_wrong_usage_is_status_2(probe, capsys):
     assert cli.main(["probe", "--nope"]) == 2
     assert "No such option" in capsys.readouterr().err
     assert cli.main(["prboe"]) == 2
+    assert "Did you mean probe?" in capsys.readouterr().err
+    assert cli.main(["hub", "down"]) == 2
+    assert "Did you mean download?" in capsys.readouterr().err
+    assert cli.main(["xyzzy"]) == 2
+    assert "Did you mean" not in capsys.readouterr().err
 
 
 def test_version(capsys):
@@ -115,3 +120,25 @@ def test_ctrl_c_is_status_130(monkeypatch, capsys):
     monkeypatch.setattr(cli.app, "main", interrupted)
     assert cli.main([]) == 130
     assert "stopped" in capsys.readouterr().err
+
+
+def test_help_loads_no_heavy_library():
+    code = "import sys; from gristmill.cli.main import register; register(); print({'pyarrow', 'numpy'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_a_closed_pipe_is_no_error(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": "x"}\n' * 5000)
+    reader = "import sys; sys.stdin.readline()"
+    command = [sys.executable, "-m", "gristmill", "--cache", "cache", "show", "a.jsonl", "--rows", "5000"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True
+    ) as show:
+        assert show.stdout is not None
+        assert show.stderr is not None
+        subprocess.run([sys.executable, "-c", reader], stdin=show.stdout, check=True)
+        show.stdout.close()
+        said = show.stderr.read()
+        assert show.wait() == 0
+    assert "Error" not in said

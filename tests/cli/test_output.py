@@ -1,6 +1,7 @@
 """One output object: table, JSON, quiet."""
 
 import json
+import sys
 
 from gristmill.cli.output import Output
 
@@ -46,3 +47,13 @@ def test_quiet_and_words(capsys):
 def test_wide_cells_are_whole_when_piped(capsys):
     Output().table("Paths", ["path"], [["x" * 150]])
     assert "x" * 150 in capsys.readouterr().out
+
+
+def test_a_narrow_terminal_gets_whole_words_before_air(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    columns = ["source", *[f"column{n}" for n in range(6)]]
+    rows = [("assistant_decisions", *range(6))]
+    for width, row in ((100, "│ assistant_decisions │       0 │"), (80, "│assistant_decisions│      0│")):
+        monkeypatch.setenv("COLUMNS", str(width))
+        Output().table("Sources", columns, rows)
+        assert row in capsys.readouterr().out

@@ -66,3 +66,13 @@ def test_an_error_is_a_sentence(run, poems):
     assert (status, out) == (1, "")
     assert 'gristmill: No dataset was found under "peoms"' in err
     assert "Did you mean poems?" in err
+
+
+def test_many_columns_are_shown_below_each_other(run, tmp_path):
+    row = {f"column{n}": n for n in range(30)}
+    (tmp_path / "wide.jsonl").write_text(f"{json.dumps(row)}\n" * 2)
+    status, out, _ = run("wide.jsonl")
+    assert status == 0
+    assert "First rows" not in out
+    assert "Row 1" in out
+    assert "│ column29 │    29 │" in out

@@ -19,7 +19,7 @@ from gristmill.cli.main import Settings, app
 )
 @click.pass_context
 def demo_command(ctx: click.Context, out: Path) -> None:
-    """Run the main job on a small Hub that ships with Gristmill (offline, under a minute)."""
+    """Run the main job on the small Hub that ships with Gristmill, offline."""
     from gristmill.corpus.decisions.run import COLUMNS
     from gristmill.demo.run import SHOWN_COLUMNS, SHOWN_DATASET, run_demo
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from gristmill.cli.main import Settings, hub_group
-from gristmill.hub.fetch import fetch_files
 
 
 @hub_group.command("download")
@@ -39,6 +38,8 @@ def hub_download(
 
     Example: gristmill hub download nyu-mll/glue "mrpc/*.parquet" --to data
     """
+    from gristmill.hub.fetch import fetch_files
+
     got = fetch_files(repo, files, revision=revision, repo_type=repo_type, folder=folder)
     settings.output.say(f"{got.repo_id} at {got.commit}")
     settings.output.table(

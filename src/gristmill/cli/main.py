@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,7 +35,25 @@ class Settings:
     seed: int = 1234
 
 
-class Commands(click.Group):
+class _Suggesting(click.Group):
+    """Says which command may have been meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, with a suggestion where there is no such command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            names = self.list_commands(ctx)
+            close = [name for name in names if name.startswith(args[0])]
+            close = close or difflib.get_close_matches(args[0], names, n=1)
+            if not close or "Did you mean" in error.message:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {' or '.join(close)}?", ctx) from error
+
+
+class Commands(_Suggesting):
     """Takes global options wherever they stand, so that `gristmill stats --json` works as people type it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -51,6 +71,18 @@ class Commands(click.Group):
             else:
                 rest.append(word)
         return super().parse_args(ctx, front + rest)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; `gristmill … | head` is not an error, for which click would exit with status 1."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python would complain when it flushes what is left at exit.
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        return result
 
 
 @click.group(
@@ -91,7 +123,7 @@ def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed
         disable_progress_bars()
 
 
-@app.group("hub")
+@app.group("hub", cls=_Suggesting)
 def hub_group() -> None:
     """Serve and look at Hubs."""
 
@@ -123,11 +155,6 @@ def main(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         Output().error("stopped; nothing half-written was left, run the same command again to go on")
         return 130
-    except BrokenPipeError:
-        # `gristmill … | head` is not an error; keep Python from complaining when it flushes stdout at exit.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except GristmillError as error:
         Output().error(str(error))
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,17 +65,21 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(
-            title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False
-        )
+        table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
         for position, name in enumerate(columns):
             numeric = all(isinstance(row[position], int | float | None) for row in rows)
             table.add_column(name, justify="right" if rows and numeric else "left", overflow="fold")
         for row in rows:
             table.add_row(*(Text(_cell(cell)) for cell in row))
         # Piped output keeps whole cells: 80 columns would cut them where no terminal asks for it.
-        console = Console() if sys.stdout.isatty() else Console(width=200)
+        # Drawn first and printed by us: on a closed pipe rich would end the process with status 1.
+        terminal = sys.stdout.isatty()
+        drawn = io.StringIO()
+        console = Console(file=drawn, force_terminal=terminal, width=None if terminal else 200)
+        if console.measure(table, options=console.options.update(max_width=10_000)).minimum > console.width:
+            table.padding = 0  # rather no air than words that are cut in two
         console.print(table)
+        print(drawn.getvalue(), end="")  # noqa: T201
 
     def _json(self, value: Any) -> None:
         print(json.dumps(value, ensure_ascii=False, indent=2, default=str))  # noqa: T201

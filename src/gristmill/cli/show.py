@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from gristmill.cli.main import Settings, app
-from gristmill.load import preview_dataset
+
+# More columns than these are too narrow to read beside each other; each row is then a table of its own.
+_SIDE_BY_SIDE = 10
 
 
 @app.command("show")
@@ -24,6 +26,8 @@ def show(
 
     NAME is a name on the Hub (org/name), a folder, or a data file.
     """
+    from gristmill.load import preview_dataset
+
     preview = preview_dataset(name, config, split=split, rows=rows, revision=revision)
     settings.output.say(
         f"{preview.name}, split {preview.split} of {', '.join(preview.splits)}: {preview.num_rows:,} rows"
@@ -35,7 +39,13 @@ def show(
         return
     settings.output.table("Columns", ["column", "type"], preview.columns.items())
     names = list(preview.columns)
-    settings.output.table("First rows", names, ([_cut(row[key]) for key in names] for row in preview.rows))
+    if len(names) <= _SIDE_BY_SIDE:
+        settings.output.table(
+            "First rows", names, ([_cut(row[key]) for key in names] for row in preview.rows)
+        )
+        return
+    for number, row in enumerate(preview.rows):
+        settings.output.table(f"Row {number}", ["column", "value"], [(key, _cut(row[key])) for key in names])
 
 
 def _cut(value: Any, limit: int = 200) -> Any:
