@@ -8,11 +8,13 @@ from pathlib import Path
 import click
 
 from gristmill.cli.main import Settings, hub_group
-from gristmill.hub.server import serve
 
 
 @hub_group.command("serve")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "folder", metavar="[DIR]", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--demo", is_flag=True, help="Serve the small Hub that ships with Gristmill, in place of DIR.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
 @click.option(
     "--port",
@@ -34,7 +36,13 @@ from gristmill.hub.server import serve
 )
 @click.pass_obj
 def hub_serve(
-    settings: Settings, folder: Path, host: str, port: int, redirect_large: int | None, public_url: str | None
+    settings: Settings,
+    folder: Path | None,
+    demo: bool,
+    host: str,
+    port: int,
+    redirect_large: int | None,
+    public_url: str | None,
 ) -> None:
     """Serve the repositories in DIR until Ctrl-C.
 
@@ -44,16 +52,26 @@ def hub_serve(
 
     Example: gristmill hub serve ./mirror --port 8000
     """
+    from gristmill.demo import DEMO_HUB
+    from gristmill.hub.server import serve
+
+    if demo == (folder is not None):
+        raise click.UsageError("Name the folder to serve, or --demo for the Hub that ships with Gristmill.")
+    served = (folder or DEMO_HUB).resolve()
 
     def announce(endpoint: str) -> None:
         address = public_url.rstrip("/") if public_url else endpoint
         settings.output.result(
-            {"endpoint": address, "folder": str(folder.resolve())}
+            {"endpoint": address, "folder": str(served)}
             if settings.output.as_json
-            else f"Serving {folder.resolve()} at {address} (Ctrl-C stops)\nexport HF_ENDPOINT={address}"
+            else f"Serving {served} at {address} (Ctrl-C stops)\nexport HF_ENDPOINT={address}"
         )
         # A script that reads the address from a pipe must not wait until the server ends.
         sys.stdout.flush()
+        if not any(served.glob("*/*/*/")):
+            settings.output.say(
+                f"There is no repository in {served}. They are looked for at datasets/ORG/NAME and models/ORG/NAME."
+            )
 
-    serve(folder, host, port, redirect_large=redirect_large, public_url=public_url, ready=announce)
+    serve(served, host, port, redirect_large=redirect_large, public_url=public_url, ready=announce)
     settings.output.say("The server has stopped.")

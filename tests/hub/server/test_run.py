@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from gristmill.cli.main import main
 from gristmill.errors import FileError, FileFormatError, InvalidArgumentError
 from gristmill.hub.server import serve_in_thread
 from tests.hub.server.conftest import Wire, write
@@ -156,3 +157,30 @@ def test_the_command_says_what_to_export(folder):
         process.terminate()
         assert process.communicate(timeout=20) == ("", "The server has stopped.\n")
     assert process.returncode == 0
+
+
+def test_the_command_serves_the_hub_of_the_demo():
+    command = [sys.executable, "-m", "gristmill", "hub", "serve", "--demo", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        endpoint = process.stdout.readline().removeprefix("export HF_ENDPOINT=").strip()
+        with urllib.request.urlopen(f"{endpoint}/api/datasets/google/boolq", timeout=20) as answer:
+            assert json.load(answer)["id"] == "google/boolq"
+        process.terminate()
+        assert process.communicate(timeout=20) == ("", "The server has stopped.\n")
+
+
+def test_the_command_says_that_a_folder_holds_no_repository(tmp_path):
+    (tmp_path / "org" / "name").mkdir(parents=True)  # one folder too deep is what people name
+    command = [sys.executable, "-m", "gristmill", "hub", "serve", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "There is no repository in" in process.stderr.readline()
+        process.terminate()
+
+
+@pytest.mark.parametrize("words", [[], ["--demo", "."]])
+def test_the_command_wants_one_folder(words, capsys):
+    assert main(["hub", "serve", *words]) == 2
+    assert "--demo" in capsys.readouterr().err
