@@ -406,3 +406,31 @@ def test_names_that_no_folder_can_have(name, tmp_path):
         load_dataset(name, cache_dir=str(tmp_path))
     with pytest.raises(DataFilesNotFoundError):
         load_dataset("csv", data_files=name, cache_dir=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "now"),
+    [
+        ("dataset_info.json", '"dataset_size": ', '"dataset_size": "x", "was": '),
+        ("dataset_info.json", '"download_size": ', '"download_size": [1], "was": '),
+        ("dataset_info.json", '"name": "train"', '"name": -1'),
+        ("dataset_info.json", '"features": ', '"features": {}, "was": '),
+        ("dataset_info.json", '"a": {', '"z": {'),
+        ("origins.json", '"places":[[', '"places":[["x",null,"\\ud800"],['),
+    ],
+)
+def test_odd_facts_about_a_prepared_split_are_damage(tmp_path, file, was, now):
+    (tmp_path / "train.csv").write_text("a,b\n1,x\n2,y\n")
+
+    def load():
+        return load_dataset(
+            "csv", data_files=str(tmp_path / "train.csv"), split="train", cache_dir=str(tmp_path / "c")
+        )
+
+    load()
+    [path] = (tmp_path / "c").rglob(file)
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, now, 1))
+    assert load().to_dict() == {"a": [1, 2], "b": ["x", "y"]}
+    assert path.read_text() == text

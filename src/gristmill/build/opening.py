@@ -24,6 +24,8 @@ from gristmill.splits import SplitInfo
 from gristmill.table.arrow_file import open_many
 from gristmill.table.origins import Origins
 
+_MOST_SHARDS = 1_000_000
+
 
 @dataclass(frozen=True)
 class OpenSplit:
@@ -82,10 +84,7 @@ def open_prepared(
         FileError: A file is missing.
         FileFormatError: A file is damaged.
     """
-    info = DatasetInfo.from_directory(str(folder))
-    if not info.splits or len(info.splits) != 1:
-        raise FileFormatError.at("does not name the one split it holds", file=folder)
-    [split] = info.splits.values()
+    info, split = _read_info(folder)
     # Named, not searched for: results of `map` are kept in the same folder.
     stem = shard_stem(info.dataset_name or "", split.name)
     files = tuple(folder / name for name in shard_names(stem, len(split.shard_lengths or [1])))
@@ -95,9 +94,36 @@ def open_prepared(
     table = open_many(list(files), in_memory=in_memory)
     if table.num_rows != split.num_examples:
         raise FileFormatError.at(f"has {table.num_rows} rows, not {split.num_examples}", file=folder)
+    if not table.schema.equals((info.features or Features()).arrow_schema):
+        raise FileFormatError.at("has other columns than its dataset_info.json names", file=folder)
     origins = _read_origins(folder / ORIGINS_FILENAME, source, revision)
     fingerprint = hashlib.sha256("/".join(folder.parts[-4:]).encode()).hexdigest()[:16]
     return OpenSplit(folder, files, table, info, split, origins, fingerprint)
+
+
+def _read_info(folder: Path) -> tuple[DatasetInfo, SplitInfo]:
+    info = DatasetInfo.from_directory(str(folder))
+    if not isinstance(info.splits, dict) or len(info.splits) != 1:
+        raise FileFormatError.at("does not name the one split it holds", file=folder)
+    [split] = info.splits.values()
+    names: tuple[object, ...] = (split.name, info.dataset_name or "")
+    sizes: tuple[object, ...] = (
+        split.num_examples,
+        split.num_bytes,
+        info.dataset_size or 0,
+        info.download_size or 0,
+    )
+    lengths: object = [] if split.shard_lengths is None else split.shard_lengths
+    # Read from a file, so nothing has been checked yet; what is odd here would surface somewhere far away.
+    sound = (
+        all(isinstance(name, str) for name in names)
+        and all(isinstance(size, int) and size >= 0 for size in sizes)
+        and isinstance(lengths, list)
+        and len(lengths) <= _MOST_SHARDS
+    )
+    if not sound:
+        raise FileFormatError.at("its dataset_info.json holds what no run writes", file=folder)
+    return info, split
 
 
 def _read_origins(path: Path, source: str, revision: str | None) -> Origins | None:
@@ -108,7 +134,8 @@ def _read_origins(path: Path, source: str, revision: str | None) -> Origins | No
         if value is None:
             return None
         origins = Origins.from_json(value)
-    except (ValueError, RecursionError) as error:
+        "".join(file for _, _, file in origins.places).encode()
+    except (ValueError, TypeError, RecursionError) as error:
         raise FileFormatError.at(f"can't be read ({error})", file=path) from error
     places = tuple((source, revision, file) for _, _, file in origins.places)
     return dataclasses.replace(origins, places=places)
