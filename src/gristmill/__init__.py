@@ -17,7 +17,21 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill import errors as exceptions
     from gristmill.dataset import Column, Dataset
     from gristmill.dataset_dict import DatasetDict
-    from gristmill.features import ClassLabel, Features, LargeList, List, Sequence, Value
+    from gristmill.features import (
+        Array2D,
+        Array3D,
+        Array4D,
+        Array5D,
+        ClassLabel,
+        Features,
+        Json,
+        LargeList,
+        List,
+        Sequence,
+        Translation,
+        TranslationVariableLanguages,
+        Value,
+    )
     from gristmill.fingerprint import disable_caching, enable_caching, is_caching_enabled
     from gristmill.hub.client import HubClient
     from gristmill.info import DatasetInfo
@@ -34,6 +48,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
 
 # Public name -> the module it lives in. A name that is itself a module maps to "".
 _HOMES = {
+    "Array2D": "features",
+    "Array3D": "features",
+    "Array4D": "features",
+    "Array5D": "features",
     "ClassLabel": "features",
     "Column": "dataset",
     "Dataset": "dataset",
@@ -42,6 +60,7 @@ _HOMES = {
     "DownloadMode": "load",
     "Features": "features",
     "HubClient": "hub.client",
+    "Json": "features",
     "LargeList": "features",
     "List": "features",
     "NamedSplit": "splits",
@@ -49,6 +68,8 @@ _HOMES = {
     "Split": "splits",
     "SplitDict": "splits",
     "SplitInfo": "splits",
+    "Translation": "features",
+    "TranslationVariableLanguages": "features",
     "Value": "features",
     "VerificationMode": "load",
     "are_progress_bars_disabled": "progress",
@@ -69,10 +90,6 @@ _HOMES = {
 
 # Documented names whose work is still to come: importable, fit for isinstance, a clear error when used.
 _MISSING_CLASSES = [
-    "Array2D",
-    "Array3D",
-    "Array4D",
-    "Array5D",
     "ArrowBasedBuilder",
     "Audio",
     "BioSequence",
@@ -86,7 +103,6 @@ _MISSING_CLASSES = [
     "IterableColumn",
     "IterableDataset",
     "IterableDatasetDict",
-    "Json",
     "Mesh",
     "NamedSplitAll",
     "Nifti",
@@ -94,8 +110,6 @@ _MISSING_CLASSES = [
     "ReadInstruction",
     "SplitGenerator",
     "StreamingDownloadManager",
-    "Translation",
-    "TranslationVariableLanguages",
     "Version",
     "Video",
 ]

@@ -9,7 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.errors import CastError, ColumnNotFoundError, InvalidArgumentError
-from gristmill.features import ClassLabel, Features, LargeList, List, Sequence, Value
+from gristmill.features import (
+    Array2D,
+    Array3D,
+    ClassLabel,
+    Features,
+    Json,
+    LargeList,
+    List,
+    Sequence,
+    Translation,
+    TranslationVariableLanguages,
+    Value,
+)
 from gristmill.features import storage as stored
 from tests.features.test_kinds import DTYPES
 
@@ -63,11 +75,12 @@ def test_card_lists_are_those_of_datasets():
         ({"dtype": None}, Value("null")),
         ({"dtype": "image"}, {"bytes": Value("binary"), "path": Value("string")}),
         ({"sequence": "image"}, List({"bytes": Value("binary"), "path": Value("string")})),
-        ({"dtype": {"array2_d": {"shape": [1, 2], "dtype": "int8"}}}, List(List(Value("int8")))),
-        (
-            {"dtype": {"translation": {"languages": ["fr", "en"]}}},
-            {"en": Value("string"), "fr": Value("string")},
-        ),
+        ({"dtype": {"array2_d": {"shape": [1, 2], "dtype": "int8"}}}, Array2D((1, 2), "int8")),
+        ({"dtype": {"array3_d": {"shape": [None, 1, 2], "dtype": "int8"}}}, Array3D((None, 1, 2), "int8")),
+        ({"dtype": {"translation": {"languages": ["fr", "en"]}}}, Translation(["fr", "en"])),
+        ({"dtype": "translation_variable_languages"}, TranslationVariableLanguages()),
+        ({"dtype": "json"}, Json()),
+        ({"list": "json"}, List(Json())),
     ],
 )
 def test_forms_in_cards(entry, feature):

@@ -15,11 +15,14 @@ from gristmill import config
 from gristmill.engine import Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import join_files
 from gristmill.engine.tasks import check_num_proc
-from gristmill.errors import CastError, GristmillError, InvalidArgumentError, NotThereYetError, TransformError
+from gristmill.errors import CastError, GristmillError, InvalidArgumentError, TransformError
 from gristmill.features import Features
-from gristmill.features.build import table_from_columns, table_from_rows
+from gristmill.features.build import columns_of_rows, table_from_columns, table_from_rows
 from gristmill.features.cast import cast_table
 from gristmill.features.convert import from_arrow_type, to_arrow_type
+from gristmill.features.infer import Clash, refuse, to_json
+from gristmill.features.mixed import array_of_mixed, check_mixed_types
+from gristmill.features.visit import has_extension
 from gristmill.files.borders import reading
 from gristmill.fingerprint import (
     Hasher,
@@ -52,12 +55,19 @@ def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Feat
         raise InvalidArgumentError.from_value("arrow_table", table, "a pyarrow.Table")
     if features is None:
         features = Features.from_arrow_schema(table.schema)
+        if any(_is_foreign(field, features[field.name]) for field in table.schema):
+            table = cast_table(table, features)
     elif list(features) != table.column_names or any(
         to_arrow_type(features[field.name]) != field.type for field in table.schema
     ):
         table = cast_table(table, features)
         features = Features(features)
     return table.replace_schema_metadata(None) if table.schema.metadata else table, features
+
+
+def _is_foreign(field: pa.Field, feature: Any) -> bool:
+    """Says whether a column has extension types of another library, whose storage is what we keep."""
+    return has_extension(field.type) and to_arrow_type(feature) != field.type
 
 
 def wanted_features(features: Features | None, info: DatasetInfo | None) -> Features | None:
@@ -72,33 +82,45 @@ def wanted_features(features: Features | None, info: DatasetInfo | None) -> Feat
     return described if features is None else features
 
 
-def check_mixed_types(on_mixed_types: str | None) -> None:
-    """Refuses what is documented and still to come."""
-    if on_mixed_types is not None:
-        raise NotThereYetError.from_name(f'Dataset.from_dict(on_mixed_types="{on_mixed_types}")')
-
-
 def feature_of(kind: pa.DataType) -> Any:
     """Gives the feature of an Arrow type."""
     return from_arrow_type(kind)
 
 
-def columns_to_table(mapping: Mapping[str, Any], features: Features | None) -> pa.Table:
-    """Makes a table of columns of values; anything that can be iterated is a column."""
+def columns_to_table(
+    mapping: Mapping[str, Any], features: Features | None, on_mixed_types: str | None = None
+) -> pa.Table:
+    """Makes a table of columns of values; anything that can be iterated is a column.
+
+    Args:
+        mapping: The values by column.
+        features: What they are; None infers it.
+        on_mixed_types: ``"use_json"`` makes `Json` of what has no common type.
+    """
     plain = {
         name: values if hasattr(values, "__len__") and not isinstance(values, range) else list(values)
         for name, values in mapping.items()
     }
+    if check_mixed_types(on_mixed_types) and features is None:
+        plain = {name: array_of_mixed(values, by_keys=True, column=name) for name, values in plain.items()}
     return table_from_columns(plain, features)
 
 
-def rows_to_table(rows: Iterable[Mapping[str, Any]], features: Features | None) -> pa.Table:
-    """Makes a table of rows; a key that a row lacks is None there."""
+def rows_to_table(
+    rows: Iterable[Mapping[str, Any]], features: Features | None, on_mixed_types: str | None = None
+) -> pa.Table:
+    """Makes a table of rows; a key that a row lacks is None there.
+
+    Args:
+        rows: The rows.
+        features: What their columns are; None infers it.
+        on_mixed_types: As for `columns_to_table`.
+    """
     rows = rows if isinstance(rows, list) else list(rows)
     columns = _uniform_columns(rows)
-    if columns is None:
+    if columns is None and (features is not None or not check_mixed_types(on_mixed_types)):
         return table_from_rows(rows, features)
-    return table_from_columns(columns, features)
+    return columns_to_table(columns_of_rows(rows) if columns is None else columns, features, on_mixed_types)
 
 
 def _uniform_columns(rows: list[Any]) -> dict[str, list[Any]] | None:
@@ -150,9 +172,10 @@ class _Run:
 
     generator: Callable[..., Iterable[Mapping[str, Any]]]
     features: Features | None
+    on_mixed_types: str | None = None
 
     def __call__(self, argument: dict[str, Any], output: Path, context: Context) -> None:
-        with GrowingTable(output) as growing:
+        with GrowingTable(output, clash=self.clash) as growing:
             self.write(argument, growing, context.advance)
 
     def write(
@@ -161,13 +184,17 @@ class _Run:
         rows = self._rows(arguments)
         while block := list(islice(rows, _BLOCK)):
             try:
-                growing.write(rows_to_table(block, self.features))
+                growing.write(rows_to_table(block, self.features, self.on_mixed_types))
             except GristmillError as error:
                 first = growing.num_rows
                 raise TransformError.from_rows(
                     self.name, first, first + len(block) - 1, f"the rows can't be stored together: {error}"
                 ) from error
             advance(len(block))
+
+    @property
+    def clash(self) -> Clash:
+        return refuse if self.on_mixed_types is None else to_json
 
     @property
     def name(self) -> str:
@@ -192,6 +219,7 @@ def run_generator(
     arguments: dict[str, Any],
     num_proc: int | None,
     fingerprint: str | None,
+    on_mixed_types: str | None = None,
 ) -> Generated:
     """Runs a generator function, or finds the rows of an earlier run; see `Dataset.from_generator`.
 
@@ -201,13 +229,16 @@ def run_generator(
     """
     if not callable(generator):
         raise InvalidArgumentError.from_value("generator", generator, "a function that yields rows")
-    run = _Run(generator, None if features is None else Features(features))
+    check_mixed_types(on_mixed_types)
+    run = _Run(generator, None if features is None else Features(features), on_mixed_types)
     if fingerprint is not None:
         validate_fingerprint(fingerprint)
     else:
-        fingerprint = Hasher.hash((generator, arguments, None if features is None else run.features))
+        fingerprint = Hasher.hash(
+            (generator, arguments, run.features, *([on_mixed_types] if on_mixed_types else []))
+        )
     if keep_in_memory:
-        with GrowingTable() as growing:
+        with GrowingTable(clash=run.clash) as growing:
             run.write(arguments, growing, lambda _: None)
         return Generated(_complete(growing.table(), features), fingerprint, (), None)
     folder = Path(cache_dir) if cache_dir is not None else config.HF_DATASETS_CACHE
@@ -222,7 +253,7 @@ def run_generator(
     paths = run_tasks(
         run, tasks, num_proc=num_proc if len(shards) > 1 else None, description="Generating", unit="shards"
     )
-    table = _complete(join_files(paths, [0] * len(paths)), features)
+    table = _complete(join_files(paths, [0] * len(paths), clash=run.clash), features)
     return Generated(table, fingerprint, tuple(paths), folder)
 
 

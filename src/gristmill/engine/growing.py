@@ -17,7 +17,9 @@ from typing_extensions import Self
 from gristmill.errors import CastError
 from gristmill.features.cast import cast_array
 from gristmill.features.convert import from_arrow_type
-from gristmill.features.infer import unify_schemas
+from gristmill.features.infer import Clash, refuse, unify_schemas
+from gristmill.features.mixed import widen_array
+from gristmill.features.visit import has_extension
 from gristmill.files.atomic import temporary_name
 from gristmill.table.arrow_file import ArrowFileWriter, open_arrow
 from gristmill.table.view import rows_without_columns
@@ -56,7 +58,9 @@ def widen(table: pa.Table, schema: pa.Schema, fill: Fill | None = None, start: i
         else:
             found = fill(field.name, start, start + table.num_rows) if fill is not None else None
             column = pa.chunked_array([pa.nulls(table.num_rows, field.type)]) if found is None else found
-        if column.type != field.type:
+        if column.type != field.type and has_extension(field.type):
+            column = widen_array(column, field.type)
+        elif column.type != field.type:
             column = cast_array(column, from_arrow_type(field.type), column=field.name)
             if column.type != field.type:
                 raise CastError.at(f"can't be brought to the type {field.type}", column=field.name)
@@ -73,6 +77,7 @@ class GrowingTable:
         path: The file to end as; None keeps the rows in memory, and moves them to `overflow` when they are many.
         overflow: File for a table without a path that has grown too large for memory; None means never.
         fill: Gives the values of columns that were not written for some rows; see `widen`.
+        clash: What two types become that have no common type; see `unify_types`.
 
     Attributes:
         schema: The schema so far; None before the first table.
@@ -87,7 +92,11 @@ class GrowingTable:
     """
 
     def __init__(
-        self, path: Path | None = None, overflow: Path | None = None, fill: Fill | None = None
+        self,
+        path: Path | None = None,
+        overflow: Path | None = None,
+        fill: Fill | None = None,
+        clash: Clash = refuse,
     ) -> None:
         self.path = path
         self.schema: pa.Schema | None = None
@@ -95,6 +104,7 @@ class GrowingTable:
         self.metadata: dict[bytes, bytes] = {}
         self._overflow = overflow
         self._fill = fill
+        self._clash = clash
         self._tables: list[pa.Table] = []
         self._bytes = 0
         self._segments: list[tuple[Path, pa.Schema]] = []
@@ -140,7 +150,7 @@ class GrowingTable:
                 rows = rows_without_columns(min(_FILLED_AT_ONCE, blank - start))
                 self._keep(widen(rows, self.schema, self._fill, start))
         elif not table.schema.equals(self.schema):
-            wider = unify_schemas(self.schema, table.schema, row=self.num_rows)
+            wider = unify_schemas(self.schema, table.schema, row=self.num_rows, clash=self._clash)
             if not wider.equals(self.schema):
                 self._close_segment()
                 self.schema = wider
@@ -200,13 +210,16 @@ class GrowingTable:
         return pa.concat_tables(tables) if tables else self._final_schema().empty_table()
 
 
-def join_files(paths: Sequence[Path], lengths: Sequence[int], fill: Fill | None = None) -> pa.Table:
+def join_files(
+    paths: Sequence[Path], lengths: Sequence[int], fill: Fill | None = None, clash: Clash = refuse
+) -> pa.Table:
     """Brings Arrow files that were made apart to one schema, rewriting those that are narrower.
 
     Args:
         paths: At least one file, in order.
         lengths: How many rows a file stands for when it has no columns.
         fill: Gives the values of columns that a file lacks; see `widen`.
+        clash: What two types become that have no common type; see `unify_types`.
 
     Returns:
         All rows as one table over the mapped files.
@@ -224,7 +237,7 @@ def join_files(paths: Sequence[Path], lengths: Sequence[int], fill: Fill | None 
     schema, row = pa.schema([]), 0
     for table in tables:
         if not table.schema.equals(schema):
-            schema = unify_schemas(schema, table.schema, row=row)
+            schema = unify_schemas(schema, table.schema, row=row, clash=clash)
         row += table.num_rows
     schema, row = schema.remove_metadata(), 0
     for position, table in enumerate(tables):

@@ -18,12 +18,13 @@ import pyarrow as pa
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError, shorten
 from gristmill.features.cast import cast_array, cast_table
 from gristmill.features.convert import to_arrow_type
-from gristmill.features.encode import encode_value
+from gristmill.features.encode import encode_value, needs_encoding
 from gristmill.features.infer import TypeConflict, unify_types
 from gristmill.features.kinds import FeatureType
 from gristmill.features.schema import Features
+from gristmill.features.visit import storage_type, with_type
 
-__all__ = ["array_from_values", "table_from_columns", "table_from_rows"]
+__all__ = ["array_from_values", "columns_of_rows", "table_from_columns", "table_from_rows"]
 
 
 class _Conflict(Exception):
@@ -98,14 +99,38 @@ def table_from_rows(
         >>> table_from_rows([{"a": 1}, {"a": None, "b": "x"}]).to_pylist()
         [{'a': 1, 'b': None}, {'a': None, 'b': 'x'}]
     """
-    rows = list(rows)
-    names: dict[str, None] = dict.fromkeys(features or ())
+    columns = columns_of_rows(list(rows), features or (), file=file, first_row=first_row)
+    return table_from_columns(columns, features, file=file, first_row=first_row)
+
+
+def columns_of_rows(
+    rows: Sequence[Mapping[str, Any]],
+    first: Iterable[str] = (),
+    *,
+    file: object = None,
+    first_row: int = 0,
+) -> dict[str, list[Any]]:
+    """Takes rows apart into columns; a key that a row lacks is None there.
+
+    Args:
+        rows: The rows.
+        first: Columns that come first, also if no row has them.
+        file: Where the rows come from, for errors.
+        first_row: Index in `file` of the first row, for errors.
+
+    Raises:
+        CastError: A row is no dict.
+
+    Example:
+        >>> columns_of_rows([{"a": 1}, {"b": 2}])
+        {'a': [1, None], 'b': [None, 2]}
+    """
+    names: dict[str, None] = dict.fromkeys(first)
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise CastError.at(f"a row must be a dict, not {shorten(row)}", file=file, row=first_row + i)
         names.update(dict.fromkeys(row))
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return table_from_columns(columns, features, file=file, first_row=first_row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def array_from_values(
@@ -129,8 +154,11 @@ def array_from_values(
         >>> array_from_values([{"x": 1}, {"y": "a"}, None]).type
         StructType(struct<x: int64, y: string>)
     """
+    stored = isinstance(values, pa.Array | pa.ChunkedArray)
+    if feature is not None and not stored and needs_encoding(feature):
+        return _encoded(values, feature, column, file, first_row)
     try:
-        built = values if isinstance(values, pa.Array | pa.ChunkedArray) else _build(values)
+        built = values if stored else _build(values)
     except _Conflict as conflict:
         if feature is None or isinstance(conflict.problem, str):
             raise _worded(conflict, column, file, first_row) from conflict.__cause__
@@ -159,10 +187,16 @@ def _encoded(values: Any, feature: FeatureType, column: str | None, file: object
     except CastError as error:
         row = first_row + len(encoded)
         raise CastError.at(str(error), file=file, row=row, column=column) from error
+    type_ = to_arrow_type(feature)
+    stored = storage_type(type_)
     try:
-        return pa.array(encoded, to_arrow_type(feature))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError, ValueError) as error:
-        raise CastError.at(f"values don't fit into {feature}: {error}", file=file, column=column) from error
+        return with_type(pa.array(encoded, stored), type_)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        odd = next((i for i, value in enumerate(encoded) if not _takes(value, stored)), None)
+        where = None if odd is None else first_row + odd
+        raise CastError.at(
+            f"values don't fit into {feature}: {error}", file=file, row=where, column=column
+        ) from error
 
 
 def _length(column: Any, name: str) -> int:

@@ -20,10 +20,10 @@ from gristmill.features.convert import to_arrow_type
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List
 from gristmill.features.schema import Features
 
-__all__ = ["cast_array", "cast_table"]
+__all__ = ["Misfit", "cast_array", "cast_table", "cast_to", "is_list_type", "list_parts", "plain_array"]
 
 
-class _Misfit(Exception):
+class Misfit(Exception):
     """The value at `index` of the array at hand does not fit; each level outwards maps index and path to its own."""
 
     def __init__(self, index: int | None, problem: str, path: str = "") -> None:
@@ -116,8 +116,8 @@ def cast_table(
 
 def _cast_chunk(array: Any, feature: FeatureType, column: str | None, file: object, start: int) -> Any:
     try:
-        return _cast(feature, array)
-    except _Misfit as misfit:
+        return cast_to(feature, array)
+    except Misfit as misfit:
         row = None if misfit.index is None else start + misfit.index
         where = ((column or "") + misfit.path).lstrip(".") or None
         raise CastError.at(misfit.problem, file=file, row=row, column=where) from misfit.__cause__
@@ -125,14 +125,14 @@ def _cast_chunk(array: Any, feature: FeatureType, column: str | None, file: obje
         raise CastError.at("types are nested too deep", file=file, column=column) from error
 
 
-def _decoded(array: Any) -> Any:
+def plain_array(array: Any) -> Any:
     """Undoes encodings that features do not know: extension types, dictionaries, run lengths, maps."""
     while isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
     if isinstance(array.type, pa.DictionaryType):
-        return _decoded(array.dictionary_decode())
+        return plain_array(array.dictionary_decode())
     if isinstance(array.type, pa.RunEndEncodedType):
-        return _decoded(pc.run_end_decode(array))
+        return plain_array(pc.run_end_decode(array))
     if isinstance(array.type, pa.MapType):
         pairs = pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"])
         offsets = array.offsets
@@ -143,14 +143,22 @@ def _decoded(array: Any) -> Any:
 
 
 @singledispatch
-def _cast(feature: FeatureType, array: Any) -> Any:
-    """Casts to a scalar feature; the registrations below know the other kinds."""
+def cast_to(feature: FeatureType, array: Any) -> Any:
+    """Casts to a scalar feature; the registrations below, and those beside other kinds, know the rest.
+
+    Args:
+        feature: The feature asked for.
+        array: One piece of a column.
+
+    Raises:
+        Misfit: A value does not fit.
+    """
     target = to_arrow_type(feature)
     if array.type == target:
         return array
     if hasattr(feature, "cast_storage"):
         return feature.cast_storage(array)
-    return _cast_scalars(_decoded(array), target)
+    return _cast_scalars(plain_array(array), target)
 
 
 def _cast_scalars(array: Any, target: Any) -> Any:
@@ -159,11 +167,11 @@ def _cast_scalars(array: Any, target: Any) -> Any:
     try:
         result = pc.cast(array, target)
     except pa.ArrowNotImplementedError as error:
-        raise _Misfit(None, f"{array.type} can't become {target}") from error
+        raise Misfit(None, f"{array.type} can't become {target}") from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
         index, reason = _first_misfit(array, target, error)
         value = shorten(array[index].as_py()) if index is not None else "a value"
-        raise _Misfit(index, f"{value} does not fit into {target} ({reason})") from error
+        raise Misfit(index, f"{value} does not fit into {target} ({reason})") from error
     _check_kept(array, result, target)
     return result
 
@@ -187,7 +195,7 @@ def _check_kept(array: Any, result: Any, target: Any) -> None:
     lost = pc.fill_null(lost, False)
     if pc.any(lost).as_py():
         index = pc.index(lost, True).as_py()
-        raise _Misfit(index, f"{shorten(array[index].as_py())} does not fit into {target}")
+        raise Misfit(index, f"{shorten(array[index].as_py())} does not fit into {target}")
 
 
 def _first_misfit(array: Any, target: Any, error: Exception) -> tuple[int | None, str]:
@@ -205,9 +213,9 @@ def _first_misfit(array: Any, target: Any, error: Exception) -> tuple[int | None
     return (low if len(array) else None), reason
 
 
-@_cast.register
+@cast_to.register
 def _(feature: ClassLabel, array: Any) -> Any:
-    array = _decoded(array)
+    array = plain_array(array)
     if pt.is_string(array.type) or pt.is_large_string(array.type) or pt.is_string_view(array.type):
         return _ids_of_names(feature, array)
     ids = _cast_scalars(array, pa.int64())
@@ -216,7 +224,7 @@ def _(feature: ClassLabel, array: Any) -> Any:
     if low is not None and (low < -1 or high >= feature.num_classes):
         bad = pc.or_(pc.less(ids, -1), pc.greater_equal(ids, feature.num_classes))
         index = pc.index(bad, True).as_py()
-        raise _Misfit(
+        raise Misfit(
             index,
             f"the label {ids[index].as_py()} is out of range: ids go from 0 to {feature.num_classes - 1}, "
             "or -1 for no label",
@@ -235,7 +243,7 @@ def _ids_of_names(feature: ClassLabel, array: Any) -> Any:
         if wrong:
             index = pc.index(text, wrong[0]).as_py()
             hint = suggest(wrong[0][:120], feature.names)
-            raise _Misfit(index, f"{shorten(wrong[0])} is no name of the class label. {hint}")
+            raise Misfit(index, f"{shorten(wrong[0])} is no name of the class label. {hint}")
         values = pa.array([known[v] for v in text.filter(missing).to_pylist()], pa.int32())
         ids = pc.replace_with_mask(ids, missing, values)
     return pc.cast(ids, pa.int64())
@@ -248,22 +256,22 @@ def _id_or_none(feature: ClassLabel, text: str) -> int | None:
         return None
 
 
-@_cast.register(List)
-@_cast.register(LargeList)
+@cast_to.register(List)
+@cast_to.register(LargeList)
 def _cast_list(feature: List | LargeList, array: Any) -> Any:
-    array, target = _decoded(array), to_arrow_type(feature)
+    array, target = plain_array(array), to_arrow_type(feature)
     if pt.is_null(array.type):
         return pa.nulls(len(array), target)
-    if not _is_list(array.type):
-        raise _Misfit(None, f"{array.type} can't become {target}")
-    offsets, values = _parts(array)
+    if not is_list_type(array.type):
+        raise Misfit(None, f"{array.type} can't become {target}")
+    offsets, values = list_parts(array)
     try:
-        items = _cast(feature.feature, values)
-    except _Misfit as misfit:
+        items = cast_to(feature.feature, values)
+    except Misfit as misfit:
         index = misfit.index
         if index is not None:
             index = int(np.searchsorted(offsets.to_numpy(zero_copy_only=False), index, side="right")) - 1
-        raise _Misfit(index, misfit.problem, "[]" + misfit.path) from misfit.__cause__
+        raise Misfit(index, misfit.problem, "[]" + misfit.path) from misfit.__cause__
     if items is values and array.type == target:
         return array
     if isinstance(feature, List) and feature.length >= 0:
@@ -271,12 +279,13 @@ def _cast_list(feature: List | LargeList, array: Any) -> Any:
     return _list_of(target, offsets, items, array)
 
 
-def _is_list(type_: Any) -> bool:
+def is_list_type(type_: Any) -> bool:
+    """Says whether a type is one of Arrow's kinds of lists."""
     views = isinstance(type_, pa.ListViewType | pa.LargeListViewType)
     return bool(views or pt.is_list(type_) or pt.is_large_list(type_) or pt.is_fixed_size_list(type_))
 
 
-def _parts(array: Any) -> tuple[Any, Any]:
+def list_parts(array: Any) -> tuple[Any, Any]:
     """Gives the offsets of a list array, from 0, and exactly the items they mean (none that hide under a null)."""
     if array.null_count or not (pt.is_list(array.type) or pt.is_large_list(array.type)):
         lengths = pc.fill_null(pc.list_value_length(array), 0)
@@ -291,7 +300,7 @@ def _list_of(target: Any, offsets: Any, items: Any, array: Any) -> Any:
     make = pa.LargeListArray if pt.is_large_list(target) else pa.ListArray
     width = pa.int64() if pt.is_large_list(target) else pa.int32()
     if len(items) > 2**31 - 1 and width == pa.int32():
-        raise _Misfit(None, f"more items than {target} holds in one piece; use LargeList")
+        raise Misfit(None, f"more items than {target} holds in one piece; use LargeList")
     mask = array.is_null() if array.null_count else None
     return make.from_arrays(pc.cast(offsets, width), items, type=target, mask=mask)
 
@@ -302,7 +311,7 @@ def _fixed(array: Any, offsets: Any, items: Any, target: Any) -> Any:
     lengths, valid = np.diff(starts), array.is_valid().to_numpy(zero_copy_only=False)
     wrong = np.flatnonzero((lengths != size) & valid)
     if len(wrong):
-        raise _Misfit(int(wrong[0]), f"a list of {lengths[wrong[0]]} items where {size} are asked for")
+        raise Misfit(int(wrong[0]), f"a list of {lengths[wrong[0]]} items where {size} are asked for")
     if not valid.all():
         positions = starts[:-1, None] + np.arange(size)
         items = items.take(pa.array(positions.ravel(), mask=np.repeat(~valid, size)))
@@ -312,19 +321,19 @@ def _fixed(array: Any, offsets: Any, items: Any, target: Any) -> Any:
     return pa.FixedSizeListArray.from_arrays(items, type=target)
 
 
-@_cast.register(Mapping)
+@cast_to.register(Mapping)
 def _cast_struct(feature: Mapping[str, FeatureType], array: Any) -> Any:
-    array, target = _decoded(array), to_arrow_type(feature)
+    array, target = plain_array(array), to_arrow_type(feature)
     if pt.is_null(array.type):
         return pa.nulls(len(array), target)
     if _is_turned(feature, array.type):
         return _cast_struct(feature, _turn(array))
     if not pt.is_struct(array.type):
-        raise _Misfit(None, f"{array.type} can't become {target}")
+        raise Misfit(None, f"{array.type} can't become {target}")
     there = {field.name: i for i, field in enumerate(array.type)}
     extra = [name for name in there if name not in feature]
     if extra:
-        raise _Misfit(None, f"the fields {', '.join(extra[:10])} are not among those asked for")
+        raise Misfit(None, f"the fields {', '.join(extra[:10])} are not among those asked for")
     # Values under a null struct mean nothing: flatten() hides them.
     fields = array.flatten() if array.null_count else [array.field(i) for i in range(array.type.num_fields)]
     columns = [
@@ -342,9 +351,9 @@ def _cast_field(feature: FeatureType, name: str, values: Any, length: int) -> An
     if values is None:
         return pa.nulls(length, to_arrow_type(feature))
     try:
-        return _cast(feature, values)
-    except _Misfit as misfit:
-        raise _Misfit(misfit.index, misfit.problem, f".{name}{misfit.path}") from misfit.__cause__
+        return cast_to(feature, values)
+    except Misfit as misfit:
+        raise Misfit(misfit.index, misfit.problem, f".{name}{misfit.path}") from misfit.__cause__
 
 
 def _is_turned(feature: Mapping[str, FeatureType], type_: Any) -> bool:
@@ -356,7 +365,7 @@ def _is_turned(feature: Mapping[str, FeatureType], type_: Any) -> bool:
 
 
 def _turn(array: Any) -> Any:
-    offsets, structs = _parts(array)
+    offsets, structs = list_parts(array)
     fields = structs.flatten()
     names = [field.name for field in structs.type]
     columns = [_list_of(pa.list_(field.type), offsets, field, array) for field in fields]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import singledispatch
 from typing import Any
 
@@ -12,7 +12,17 @@ from gristmill.errors import DataError, InvalidArgumentError
 from gristmill.features.dtypes import dtype_name
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
 
-__all__ = ["from_arrow_type", "is_feature", "normalise", "to_arrow_type"]
+__all__ = [
+    "extension_metadata",
+    "feature_of_type",
+    "from_arrow_field",
+    "from_arrow_type",
+    "is_feature",
+    "normalise",
+    "register_extension",
+    "to_arrow_field",
+    "to_arrow_type",
+]
 
 
 @singledispatch
@@ -45,18 +55,29 @@ def _scalar(feature: Value | ClassLabel) -> pa.DataType:
 
 @to_arrow_type.register(List)
 def _list(feature: List) -> pa.DataType:
-    inner = to_arrow_type(feature.feature)
+    inner = to_arrow_field("item", feature.feature)
     return pa.list_(inner) if feature.length < 0 else pa.list_(inner, feature.length)
 
 
 @to_arrow_type.register(LargeList)
 def _large_list(feature: LargeList) -> pa.DataType:
-    return pa.large_list(to_arrow_type(feature.feature))
+    return pa.large_list(to_arrow_field("item", feature.feature))
 
 
 @to_arrow_type.register(Mapping)
 def _struct(feature: Mapping[str, FeatureType]) -> pa.DataType:
-    return pa.struct([pa.field(name, to_arrow_type(inner)) for name, inner in feature.items()])
+    return pa.struct([to_arrow_field(name, inner) for name, inner in feature.items()])
+
+
+def to_arrow_field(name: str, feature: FeatureType) -> pa.Field:
+    """Makes the Arrow field of a feature, with what a file needs to name the feature's extension type."""
+    return pa.field(name, to_arrow_type(feature), metadata=extension_metadata(feature))
+
+
+@singledispatch
+def extension_metadata(feature: FeatureType) -> dict[bytes, bytes] | None:  # noqa: ARG001
+    """Gives the Arrow field metadata that marks a column as of an extension type; None for most features."""
+    return None
 
 
 def from_arrow_type(type_: pa.DataType) -> FeatureType:
@@ -78,52 +99,92 @@ def from_arrow_type(type_: pa.DataType) -> FeatureType:
         {'a': List(Value('int8'))}
     """
     try:
-        return _from_arrow(type_)
+        return feature_of_type(type_)
     except RecursionError as error:
         raise DataError.at("types are nested too deep to be read") from error
 
 
 @singledispatch
-def _from_arrow(type_: Any) -> FeatureType:
+def feature_of_type(type_: Any) -> FeatureType:
+    """Finds the feature of a type; one registration for each class of Arrow types."""
     return Value(dtype_name(type_))
 
 
-@_from_arrow.register(pa.ListType)
-@_from_arrow.register(pa.ListViewType)
+def from_arrow_field(field: pa.Field) -> FeatureType:
+    """Finds the feature that describes an Arrow field: by the extension its metadata names, else by its type.
+
+    Args:
+        field: Any Arrow field.
+
+    Raises:
+        CastError: As for `from_arrow_type`.
+    """
+    marks = field.metadata or {}
+    name = marks.get(b"ARROW:extension:name")
+    if name is not None:
+        text = marks.get(b"ARROW:extension:metadata", b"")
+        feature = _of_extension(name.decode("utf-8", "replace"), text, field.type)
+        if feature is not None:
+            return feature
+    return from_arrow_type(field.type)
+
+
+_EXTENSIONS: list[Callable[[str, bytes], FeatureType | None]] = []
+
+
+def register_extension(recognise: Callable[[str, bytes], FeatureType | None]) -> None:
+    """Adds a function that makes a feature of an extension type's name and metadata, or gives None."""
+    _EXTENSIONS.append(recognise)
+
+
+def _of_extension(name: str, metadata: bytes, storage: Any) -> FeatureType | None:
+    for recognise in _EXTENSIONS:
+        feature = recognise(name, metadata)
+        # What a file says of itself is only believed where it fits.
+        if feature is not None and to_arrow_type(feature) == storage:
+            return feature
+    return None
+
+
+@feature_of_type.register(pa.ListType)
+@feature_of_type.register(pa.ListViewType)
 def _from_list(type_: Any) -> FeatureType:
-    return List(_from_arrow(type_.value_type))
+    return List(from_arrow_field(type_.value_field))
 
 
-@_from_arrow.register(pa.LargeListType)
-@_from_arrow.register(pa.LargeListViewType)
+@feature_of_type.register(pa.LargeListType)
+@feature_of_type.register(pa.LargeListViewType)
 def _from_large_list(type_: Any) -> FeatureType:
-    return LargeList(_from_arrow(type_.value_type))
+    return LargeList(from_arrow_field(type_.value_field))
 
 
-@_from_arrow.register(pa.FixedSizeListType)
+@feature_of_type.register(pa.FixedSizeListType)
 def _from_fixed_size_list(type_: Any) -> FeatureType:
-    return List(_from_arrow(type_.value_type), length=type_.list_size)
+    return List(from_arrow_field(type_.value_field), length=type_.list_size)
 
 
-@_from_arrow.register(pa.StructType)
+@feature_of_type.register(pa.StructType)
 def _from_struct(type_: Any) -> FeatureType:
-    return {inner.name: _from_arrow(inner.type) for inner in type_}
+    return {inner.name: from_arrow_field(inner) for inner in type_}
 
 
-@_from_arrow.register(pa.MapType)
+@feature_of_type.register(pa.MapType)
 def _from_map(type_: Any) -> FeatureType:
-    return List({"key": _from_arrow(type_.key_type), "value": _from_arrow(type_.item_type)})
+    return List({"key": feature_of_type(type_.key_type), "value": feature_of_type(type_.item_type)})
 
 
-@_from_arrow.register(pa.DictionaryType)
-@_from_arrow.register(pa.RunEndEncodedType)
+@feature_of_type.register(pa.DictionaryType)
+@feature_of_type.register(pa.RunEndEncodedType)
 def _from_encoded(type_: Any) -> FeatureType:
-    return _from_arrow(type_.value_type)
+    return feature_of_type(type_.value_type)
 
 
-@_from_arrow.register(pa.BaseExtensionType)
+@feature_of_type.register(pa.BaseExtensionType)
 def _from_extension(type_: Any) -> FeatureType:
-    return _from_arrow(type_.storage_type)
+    known = None
+    if hasattr(type_, "__arrow_ext_serialize__"):
+        known = _of_extension(type_.extension_name, type_.__arrow_ext_serialize__(), type_.storage_type)
+    return feature_of_type(type_.storage_type) if known is None else known
 
 
 def is_feature(thing: object) -> bool:

@@ -10,9 +10,9 @@ from functools import singledispatch
 from typing import Any
 
 from gristmill.errors import CastError, shorten
-from gristmill.features.kinds import FeatureType, LargeList, List
+from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
 
-__all__ = ["decode_value", "encode_value", "needs_decoding"]
+__all__ = ["decode_value", "encode_value", "needs_decoding", "needs_encoding"]
 
 
 @singledispatch
@@ -82,6 +82,32 @@ def _turn(feature: Mapping[str, FeatureType], rows: Sized, column: str) -> dict[
         for name, items in turned.items():
             items.append(row.get(name))
     return turned
+
+
+@singledispatch
+def needs_encoding(feature: FeatureType) -> bool:
+    """Says whether values of a feature must be encoded one by one before Arrow can store them as meant.
+
+    True for a class of the user's that encodes.
+    """
+    return hasattr(feature, "encode_example")
+
+
+@needs_encoding.register(Value)
+@needs_encoding.register(ClassLabel)
+def _scalar_encoding(feature: Value | ClassLabel) -> bool:  # noqa: ARG001
+    return False  # a cast of the whole column does the same
+
+
+@needs_encoding.register(List)
+@needs_encoding.register(LargeList)
+def _list_encoding(feature: List | LargeList) -> bool:
+    return needs_encoding(feature.feature)
+
+
+@needs_encoding.register(Mapping)
+def _struct_encoding(feature: Mapping[str, FeatureType]) -> bool:
+    return any(needs_encoding(inner) for inner in feature.values())
 
 
 @singledispatch

@@ -14,10 +14,13 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from gristmill.errors import SchemaConflictError
-from gristmill.features.convert import to_arrow_type
+from gristmill.features.convert import from_arrow_field, to_arrow_type
 from gristmill.features.schema import Features, metadata_features
 
-__all__ = ["TypeConflict", "unify_schemas", "unify_types"]
+__all__ = ["TypeConflict", "refuse", "to_json", "to_text", "unify_schemas", "unify_types"]
+
+JSON = pa.json_(pa.string())
+"""How `Json` is stored."""
 
 
 class TypeConflict(Exception):
@@ -38,12 +41,33 @@ class TypeConflict(Exception):
         return TypeConflict(self.first, self.second, (name, *self.path))
 
 
-def unify_types(a: pa.DataType, b: pa.DataType) -> pa.DataType:
+def refuse(a: Any, b: Any) -> Any:
+    """Answers a clash of two types with the error; see `unify_types`."""
+    raise TypeConflict(a, b)
+
+
+def to_json(*_: Any) -> Any:
+    """Answers a clash of two types with the `Json` type, which holds both."""
+    return JSON
+
+
+def to_text(a: Any, b: Any) -> Any:
+    """Answers a clash of two scalar types with text: for formats where every value is text to begin with."""
+    if pt.is_nested(a) or pt.is_nested(b):
+        raise TypeConflict(a, b)
+    return pa.string()
+
+
+Clash = Callable[[Any, Any], Any]
+
+
+def unify_types(a: pa.DataType, b: pa.DataType, clash: Clash = refuse) -> pa.DataType:
     """Finds the narrowest type that holds the values of two.
 
     Args:
         a: An Arrow type.
         b: Another.
+        clash: Says what holds two types, at any depth, that have no common type: `refuse`, `to_json` or `to_text`.
 
     Returns:
         The wider type.
@@ -58,6 +82,8 @@ def unify_types(a: pa.DataType, b: pa.DataType) -> pa.DataType:
     """
     if a == b:
         return a
+    if JSON in (a, b):
+        return JSON
     a, b = _plain(a), _plain(b)
     if a == b or pt.is_null(b):
         return a
@@ -65,8 +91,8 @@ def unify_types(a: pa.DataType, b: pa.DataType) -> pa.DataType:
         return b
     for belongs, unify in _FAMILIES:
         if belongs(a) and belongs(b):
-            return unify(a, b)
-    raise TypeConflict(a, b)
+            return unify(a, b, clash)
+    return clash(a, b)
 
 
 def _plain(type_: Any) -> Any:
@@ -88,7 +114,7 @@ def _plain(type_: Any) -> Any:
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
-def _numbers(a: Any, b: Any) -> Any:
+def _numbers(a: Any, b: Any, _: Clash) -> Any:
     if pt.is_integer(a) and pt.is_integer(b):
         return _integers(a, b)
     exact = all(t.bit_width <= (16 if pt.is_integer(t) else 32) for t in (a, b))
@@ -111,7 +137,7 @@ def _texts(*_: Any) -> Any:
     return pa.large_string()
 
 
-def _bytes(a: Any, b: Any) -> Any:
+def _bytes(a: Any, b: Any, _: Clash) -> Any:
     return pa.large_binary() if pa.large_binary() in (a, b) else pa.binary()
 
 
@@ -122,27 +148,27 @@ def _finer(a: Any, b: Any) -> str:
     return _ORDER[max(_ORDER.index(a.unit), _ORDER.index(b.unit))]
 
 
-def _timestamps(a: Any, b: Any) -> Any:
+def _timestamps(a: Any, b: Any, clash: Clash) -> Any:
     if (a.tz is None) != (b.tz is None):
-        raise TypeConflict(a, b)
+        return clash(a, b)
     return pa.timestamp(_finer(a, b), a.tz if a.tz == b.tz else "UTC")
 
 
-def _times(a: Any, b: Any) -> Any:
+def _times(a: Any, b: Any, _: Clash) -> Any:
     unit = _finer(a, b)
     return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
 
 
-def _decimals(a: Any, b: Any) -> Any:
+def _decimals(a: Any, b: Any, clash: Clash) -> Any:
     scale = max(a.scale, b.scale)
     precision = max(a.precision - a.scale, b.precision - b.scale) + scale
     if precision > 76:
-        raise TypeConflict(a, b)
+        return clash(a, b)
     return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
 
-def _lists(a: Any, b: Any) -> Any:
-    items = _inside("[]", a.value_type, b.value_type)
+def _lists(a: Any, b: Any, clash: Clash) -> Any:
+    items = _inside("[]", a.value_type, b.value_type, clash)
     if pt.is_large_list(a) or pt.is_large_list(b):
         return pa.large_list(items)
     if pt.is_fixed_size_list(a) and pt.is_fixed_size_list(b) and a.list_size == b.list_size:
@@ -150,16 +176,23 @@ def _lists(a: Any, b: Any) -> Any:
     return pa.list_(items)
 
 
-def _structs(a: Any, b: Any) -> Any:
-    fields = {field.name: field.type for field in a}
+def _structs(a: Any, b: Any, clash: Clash) -> Any:
+    fields = {field.name: field for field in a}
     for field in b:
-        fields[field.name] = _inside(field.name, fields.get(field.name, pa.null()), field.type)
-    return pa.struct([pa.field(name, type_) for name, type_ in fields.items()])
+        known = fields.get(field.name)
+        if known is None or pt.is_null(known.type):
+            fields[field.name] = field
+        elif not pt.is_null(field.type):
+            type_ = _inside(field.name, known.type, field.type, clash)
+            # What a field says of itself (that its lists are arrays) holds where both sides say it.
+            marks = known.metadata if known.metadata == field.metadata else None
+            fields[field.name] = pa.field(field.name, type_, metadata=marks)
+    return pa.struct(list(fields.values()))
 
 
-def _inside(name: str, a: Any, b: Any) -> Any:
+def _inside(name: str, a: Any, b: Any, clash: Clash) -> Any:
     try:
-        return unify_types(a, b)
+        return unify_types(a, b, clash)
     except TypeConflict as conflict:
         raise conflict.inside(name) from None
 
@@ -168,14 +201,14 @@ def _one_of(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda type_: any(test(type_) for test in tests)
 
 
-_FAMILIES: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = [
+_FAMILIES: list[tuple[Callable[[Any], bool], Callable[[Any, Any, Clash], Any]]] = [
     (_one_of(pt.is_integer, pt.is_floating), _numbers),
     (_one_of(pt.is_string, pt.is_large_string), _texts),
     (_one_of(pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary), _bytes),
     (pt.is_struct, _structs),
     (_one_of(pt.is_list, pt.is_large_list, pt.is_fixed_size_list), _lists),
     (pt.is_timestamp, _timestamps),
-    (pt.is_duration, lambda a, b: pa.duration(_finer(a, b))),
+    (pt.is_duration, lambda a, b, _: pa.duration(_finer(a, b))),
     (pt.is_time, _times),
     (pt.is_date, lambda *_: pa.date64()),
     (pt.is_decimal, _decimals),
@@ -183,7 +216,12 @@ _FAMILIES: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = [
 
 
 def unify_schemas(
-    first: pa.Schema, second: pa.Schema, *, file: object = None, row: int | None = None
+    first: pa.Schema,
+    second: pa.Schema,
+    *,
+    file: object = None,
+    row: int | None = None,
+    clash: Clash = refuse,
 ) -> pa.Schema:
     """Finds the schema that holds the rows of two, columns in order of appearance.
 
@@ -195,6 +233,7 @@ def unify_schemas(
         second: The schema of what comes next.
         file: Where `second` comes from, for the error.
         row: Row of `file` at which it begins, if known.
+        clash: As for `unify_types`.
 
     Raises:
         SchemaConflictError: A column has types on the two sides that no type holds.
@@ -205,7 +244,7 @@ def unify_schemas(
         ['a', 'b']
     """
     try:
-        type_ = _structs(list(first), _unique(second, file))
+        type_ = _structs(list(first), _unique(second, file), clash)
     except TypeConflict as conflict:
         raise conflict_error(conflict, file=file, row=row) from conflict
     merged = pa.schema(list(type_))
@@ -237,8 +276,7 @@ def _keep_features(merged: pa.Schema, first: pa.Schema, second: pa.Schema) -> pa
     features = Features.from_arrow_schema(merged)
     for column in merged:
         sides = [
-            named.get(column.name)
-            or Features.from_arrow_schema(pa.schema([schema.field(column.name)]))[column.name]
+            named.get(column.name) or from_arrow_field(schema.field(column.name))
             for named, schema in ((one, first), (other, second))
             if column.name in schema.names
         ]

@@ -115,6 +115,7 @@ class ClassLabel:
     names: list[str]
     id: str | None = None
     num_classes: int = field(default=0, init=False, compare=False)
+    names_file: ClassVar[str | None] = None  # an argument only; the names are what is kept
     dtype: ClassVar[str] = "int64"
     pa_type: ClassVar[Any] = pa.int64()
     _type: ClassVar[str] = "ClassLabel"
@@ -199,6 +200,23 @@ class ClassLabel:
         if not -1 <= number < self.num_classes:
             raise CastError.at(f"the label {number} is out of range: ids go from 0 to {self.num_classes - 1}")
         return number
+
+    def cast_storage(self, storage: pa.Array) -> pa.Array:
+        """Turns a column of class names or ids into the ids that are stored; checks them.
+
+        Args:
+            storage: A column of text or integers; nulls stay.
+
+        Raises:
+            CastError: A value is neither a name nor an id.
+
+        Example:
+            >>> ClassLabel(names=["neg", "pos"]).cast_storage(pa.array(["pos", None])).to_pylist()
+            [1, None]
+        """
+        from gristmill.features.cast import cast_array  # the cast knows this class
+
+        return cast_array(storage, self)
 
     def _name_of(self, value: Any) -> str:
         try:

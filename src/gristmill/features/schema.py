@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
-from gristmill.features.convert import from_arrow_type, normalise, to_arrow_type
+from gristmill.features.convert import from_arrow_field, normalise, to_arrow_type
 from gristmill.features.encode import decode_value, encode_value
 from gristmill.features.kinds import FeatureType, LargeList, List
 from gristmill.features.serialize import (
@@ -97,7 +97,7 @@ class Features(dict[str, FeatureType]):
         for column in pa_schema:
             feature = named.get(column.name)
             if feature is None or to_arrow_type(feature) != column.type:
-                feature = from_arrow_type(column.type)
+                feature = from_arrow_field(column)
             features[column.name] = feature
         return features
 
@@ -223,7 +223,7 @@ class Features(dict[str, FeatureType]):
         """
         features = self.copy()
         for _ in range(max_depth):
-            if not any(isinstance(feature, Mapping) for feature in features.values()):
+            if not any(_fields(feature) for feature in features.values()):
                 break
             features = _flatten_once(features)
         return features
@@ -237,11 +237,19 @@ class Features(dict[str, FeatureType]):
 def _flatten_once(features: Features) -> Features:
     flat = Features()
     for name, feature in features.items():
-        if isinstance(feature, Mapping):
-            flat.update({f"{name}.{inner}": value for inner, value in feature.items()})
-        else:
+        fields = _fields(feature)
+        if fields is None:
             flat[name] = feature
+        else:
+            flat.update({f"{name}.{inner}": value for inner, value in fields.items()})
     return flat
+
+
+def _fields(feature: FeatureType) -> Mapping[str, FeatureType] | None:
+    """Gives the fields that a feature is taken apart into; None if it stays whole."""
+    if not isinstance(feature, Mapping) and hasattr(feature, "flatten"):
+        feature = feature.flatten()
+    return feature if isinstance(feature, Mapping) else None
 
 
 def _reorder(mine: FeatureType, other: FeatureType, where: str) -> FeatureType:

@@ -10,7 +10,7 @@ from gristmill.errors import GristmillError, InvalidArgumentError
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Sequence, Value
 from gristmill.features.storage import storage_of
 
-__all__ = ["from_plain", "from_yaml_list", "register_kind", "to_plain", "to_yaml_list"]
+__all__ = ["from_plain", "from_yaml_list", "register_kind", "to_plain", "to_yaml_list", "with_id"]
 
 
 class UnknownKindError(InvalidArgumentError):
@@ -37,30 +37,31 @@ def to_plain(feature: FeatureType) -> dict[str, Any]:
     return {**entries, "_type": feature._type}
 
 
-def _with_id(entries: dict[str, Any], feature: Any) -> dict[str, Any]:
+def with_id(entries: dict[str, Any], feature: Any) -> dict[str, Any]:
+    """Adds to the entries of a feature its id, if it has one, and its kind."""
     named = {"id": feature.id} if feature.id is not None else {}
     return {**entries, **named, "_type": feature._type}
 
 
 @to_plain.register
 def _(feature: Value) -> dict[str, Any]:
-    return _with_id({"dtype": feature.dtype}, feature)
+    return with_id({"dtype": feature.dtype}, feature)
 
 
 @to_plain.register
 def _(feature: ClassLabel) -> dict[str, Any]:
-    return _with_id({"names": list(feature.names)}, feature)
+    return with_id({"names": list(feature.names)}, feature)
 
 
 @to_plain.register
 def _(feature: List) -> dict[str, Any]:
     length = {"length": feature.length} if feature.length != -1 else {}
-    return _with_id({"feature": to_plain(feature.feature), **length}, feature)
+    return with_id({"feature": to_plain(feature.feature), **length}, feature)
 
 
 @to_plain.register
 def _(feature: LargeList) -> dict[str, Any]:
-    return _with_id({"feature": to_plain(feature.feature)}, feature)
+    return with_id({"feature": to_plain(feature.feature)}, feature)
 
 
 @to_plain.register(Mapping)
@@ -133,7 +134,7 @@ def from_plain(plain: Any) -> FeatureType:
     if not isinstance(kind, str):
         return {str(name): from_plain(inner) for name, inner in plain.items()}
     if kind not in _KINDS:
-        stored = storage_of(kind, plain)
+        stored = storage_of(kind)
         if stored is None:
             raise _unknown(kind)
         return stored
@@ -195,10 +196,7 @@ def _yaml_items(feature: FeatureType) -> Any:
 
 
 def _snake(name: str) -> str:
-    return "".join(
-        "_" + c.lower() if c.isupper() or (c.isdigit() and not p.isdigit()) else c
-        for p, c in zip("_" + name, name, strict=False)
-    ).lstrip("_")
+    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
 def _camel(name: str) -> str:
@@ -266,7 +264,7 @@ def _from_yaml_name(name: str | None) -> FeatureType:
         return Value(name)
     except InvalidArgumentError:
         kind = _camel(name)
-        stored = _KINDS[kind]({}) if kind in _KINDS and kind not in _BASIC else storage_of(kind, {})
+        stored = _KINDS[kind]({}) if kind in _KINDS and kind not in _BASIC else storage_of(kind)
         if stored is None:
             raise
         return stored

@@ -6,10 +6,7 @@ warning for each kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from gristmill.features.kinds import FeatureType, List, Value
+from gristmill.features.kinds import FeatureType, Value
 from gristmill.logging import get_logger
 
 _log = get_logger(__name__)
@@ -18,32 +15,19 @@ _warned: set[str] = set()
 _FILES = {"Image", "Audio", "Video", "Pdf", "Nifti", "Mesh"}
 
 
-def storage_of(kind: str, arguments: Mapping[str, Any]) -> FeatureType | None:
+def storage_of(kind: str) -> FeatureType | None:
     """Says how a feature of another program is stored.
 
     Args:
         kind: Its class name, for example ``"Image"``.
-        arguments: Its own entries, for example the ``languages`` of a ``Translation``.
 
     Returns:
         A feature for the stored form, or None where only the file itself can tell.
     """
-    feature: FeatureType | None = None
-    if kind in _FILES:
-        feature = {"bytes": Value("binary"), "path": Value("string")}
-    elif kind == "Json":
-        feature = Value("string")
-    elif kind == "Translation" and isinstance(arguments.get("languages"), list):
-        feature = {str(language): Value("string") for language in sorted(arguments["languages"])}
-    elif kind == "TranslationVariableLanguages":
-        feature = {"language": List(Value("string")), "translation": List(Value("string"))}
-    elif kind in {"Array2D", "Array3D", "Array4D", "Array5D"}:
-        feature = Value(str(arguments.get("dtype", "float32")))
-        for _ in range(int(kind[5])):
-            feature = List(feature)
-    if feature is not None:
-        warn_once(kind)
-    return feature
+    if kind not in _FILES:
+        return None
+    warn_once(kind)
+    return {"bytes": Value("binary"), "path": Value("string")}
 
 
 def warn_once(kind: str) -> None:

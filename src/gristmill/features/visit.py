@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-__all__ = ["leaf_arrays", "map_leaves"]
+__all__ = ["has_extension", "leaf_arrays", "map_leaves", "storage_type", "with_type"]
 
 
 def map_leaves(type_: pa.DataType, change: Callable[[Any], Any]) -> pa.DataType | None:
@@ -58,3 +58,55 @@ def leaf_arrays(array: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array | pa.Chu
             yield from leaf_arrays(chunk.flatten())
     else:
         yield array
+
+
+def storage_type(type_: pa.DataType) -> pa.DataType:
+    """Gives the type with the storage of extension types in their place.
+
+    Args:
+        type_: An Arrow type.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> storage_type(pa.list_(pa.json_()))
+        ListType(list<item: string>)
+    """
+    stored = map_leaves(type_, lambda leaf: getattr(leaf, "storage_type", leaf))
+    assert stored is not None
+    return stored
+
+
+def has_extension(type_: pa.DataType) -> bool:
+    """Says whether a type is an extension type or has one inside it."""
+    return bool(storage_type(type_) != type_)
+
+
+def with_type(array: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Names the extension types of an array that has their storage; no value is copied.
+
+    Args:
+        array: An array of type ``storage_type(type_)``.
+        type_: The type wanted.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> with_type(pa.array([["1"]]), pa.list_(pa.json_())).type
+        ListType(list<item: extension<arrow.json>>)
+    """
+    if array.type == type_:
+        return array
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array([with_type(chunk, type_) for chunk in array.chunks], type=type_)
+    if isinstance(type_, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(type_, array)
+    mask = array.is_null() if array.null_count else None
+    if pt.is_struct(type_):
+        columns = [with_type(array.field(i), field.type) for i, field in enumerate(type_)]
+        return pa.StructArray.from_arrays(columns, fields=list(type_), mask=mask)
+    if pt.is_fixed_size_list(type_):
+        size = type_.list_size
+        items = array.values.slice(array.offset * size, len(array) * size)
+        return pa.FixedSizeListArray.from_arrays(with_type(items, type_.value_type), type=type_, mask=mask)
+    make = pa.LargeListArray if pt.is_large_list(type_) else pa.ListArray
+    offsets = pa.array(array.offsets.to_numpy(), array.offsets.type)
+    return make.from_arrays(offsets, with_type(array.values, type_.value_type), type=type_, mask=mask)

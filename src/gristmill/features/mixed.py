@@ -1,0 +1,136 @@
+"""Columns whose values have no common type: where they clash, and only there, the column becomes `Json`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
+from gristmill.features.build import array_from_values
+from gristmill.features.convert import from_arrow_type
+from gristmill.features.encode import decode_value
+from gristmill.features.json_values import Json
+from gristmill.features.kinds import FeatureType, List
+
+__all__ = ["array_of_mixed", "check_mixed_types", "feature_of_mixed", "widen_array"]
+
+
+def check_mixed_types(on_mixed_types: str | None) -> bool:
+    """Says whether mixed values become `Json`.
+
+    Args:
+        on_mixed_types: The documented argument: ``"use_json"``, or None for an error.
+
+    Raises:
+        InvalidArgumentError: It is neither.
+    """
+    if on_mixed_types not in (None, "use_json"):
+        raise InvalidArgumentError.from_choice("on_mixed_types", str(on_mixed_types), ["use_json"])
+    return on_mixed_types is not None
+
+
+def array_of_mixed(
+    values: Any,
+    *,
+    by_keys: bool = False,
+    column: str | None = None,
+    file: object = None,
+    first_row: int = 0,
+) -> pa.Array | pa.ChunkedArray:
+    """Makes one column of values that may have no common type.
+
+    Args:
+        values: As for `array_from_values`.
+        by_keys: See `feature_of_mixed`.
+        column: Its name, for errors.
+        file: Where the values come from, for errors.
+        first_row: Index in `file` of the first value, for errors.
+
+    Raises:
+        SchemaConflictError: Values clash and are not what JSON can hold.
+
+    Example:
+        >>> array_of_mixed([[1], ["a"], None]).type
+        ListType(list<item: extension<arrow.json>>)
+    """
+    clash: SchemaConflictError | CastError | None = None
+    try:
+        built = array_from_values(values, column=column, file=file, first_row=first_row)
+    except (SchemaConflictError, CastError) as error:
+        clash = error
+    else:
+        if not by_keys or not pa.types.is_nested(built.type):
+            return built
+    feature = feature_of_mixed(list(values), by_keys=by_keys)
+    try:
+        return array_from_values(values, feature, column=column, file=file, first_row=first_row)
+    except CastError as error:
+        raise error if clash is None else clash from error
+
+
+def feature_of_mixed(values: list[Any], *, by_keys: bool = False) -> FeatureType:
+    """Finds the feature of values that may have no common type.
+
+    Args:
+        values: The values.
+        by_keys: Also see dicts that have no key in common as values of different types; inside a list they make its
+            items `Json`, so that every dict keeps its own keys at every level.
+
+    Example:
+        >>> feature_of_mixed([{"a": 1, "b": 2}, {"a": "x"}])
+        {'a': Json(), 'b': Value('int64')}
+        >>> feature_of_mixed([[{"a": 1}, {"b": 1}]], by_keys=True)
+        List(Json())
+    """
+    return _settle(values, by_keys)[0]
+
+
+def _settle(values: list[Any], by_keys: bool) -> tuple[FeatureType, bool]:
+    """Gives the feature, and whether dicts without a common key are inside it and in no list within it."""
+    there = [value for value in values if value is not None]
+    if there and all(isinstance(value, Mapping) for value in there):
+        return _settle_dicts(there, by_keys)
+    if there and all(_is_many(value) for value in there):
+        items, odd_keys = _settle(list(itertools.chain.from_iterable(there)), by_keys)
+        return List(Json() if odd_keys else items), False
+    try:
+        return from_arrow_type(array_from_values(there).type), False
+    except (SchemaConflictError, CastError):
+        # Integers that no Arrow type holds end here as well.
+        return Json(), False
+
+
+def _settle_dicts(dicts: list[Mapping[Any, Any]], by_keys: bool) -> tuple[FeatureType, bool]:
+    names = dict.fromkeys(itertools.chain.from_iterable(dicts))
+    if by_keys and not set(dicts[0]).intersection(*dicts[1:]):
+        return Json(), True
+    fields: dict[str, FeatureType] = {}
+    odd_keys = False
+    for name in names:
+        fields[str(name)], odd = _settle([value.get(name) for value in dicts], by_keys)
+        odd_keys |= odd
+    return fields, odd_keys
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def widen_array(array: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Brings a column to a type with `Json` inside, value by value: what was text is a text there.
+
+    Args:
+        array: The column.
+        type_: What `unify_types` made of its type and others.
+
+    Example:
+        >>> widen_array(pa.array(["1", None]), pa.json_()).to_pylist()
+        ['"1"', None]
+    """
+    before = from_arrow_type(array.type)
+    values = [decode_value(before, value) for value in array.to_pylist()]
+    return array_from_values(values, from_arrow_type(type_))
