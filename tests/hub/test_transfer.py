@@ -1,5 +1,6 @@
 """Downloads over a Hub that goes wrong: what is survived, what is refused, how often and how fast it is tried."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -307,11 +308,14 @@ def test_ctrl_c_ends_at_once_and_leaves_parts_only(tmp_path):
         "repo.download_many([file.path for file in repo.files()])"
     )
 
+    released = threading.Event()
+
     def stalls(truth: Reply, seen: object) -> Reply:
-        time.sleep(20)
+        released.wait(150)
         return truth
 
-    with FaultyHub(names) as hub:
+    with FaultyHub(names) as hub, contextlib.ExitStack() as at_end:
+        at_end.callback(released.set)
         hub.script("/resolve/", *[stalls] * 6)
         process = subprocess.Popen(
             [sys.executable, "-c", program, hub.url, str(tmp_path)],
@@ -325,8 +329,9 @@ def test_ctrl_c_ends_at_once_and_leaves_parts_only(tmp_path):
             time.sleep(0.01)
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-        assert time.monotonic() - started < 12, "a silent server must not keep the process"
+        _, errors = process.communicate(timeout=140)
+        # The server is silent for 150 s; the bound leaves room for a busy machine.
+        assert time.monotonic() - started < 75, "a silent server must not keep the process"
         assert b"KeyboardInterrupt" in errors
     left = {p for p in tree_of(tmp_path / "datasets--org--data") if p.startswith(("blobs", "snapshots"))}
     assert all(path.endswith(".part") for path in left)

@@ -249,17 +249,20 @@ def test_killed_at_random_moments_and_run_again_it_ends_the_same(small_hub, tmp_
         expected = bytes_of(tmp_path / "whole")
         assert set(expected) == {f"{name}.jsonl" for name in SMALL} | {"sources.json", "DATA_LICENSES.md"}
         draw = random.Random(20)
-        killed = 0
-        for attempt in range(20):
+        killed = attempt = 0
+        while killed < 20:
             # Every third time with an empty cache, so that downloads are hit as well.
             process = command(endpoint, tmp_path / f"home{attempt // 3}", tmp_path / "out")
             time.sleep(draw.uniform(0.3, 1.05) * duration)
             process.send_signal(signal.SIGKILL)
             process.communicate()
-            killed += process.returncode == -signal.SIGKILL
+            if process.returncode == -signal.SIGKILL:
+                killed += 1
+            else:
+                duration *= 0.9  # it was over already: the machine has become faster, or the cache is warm
+            attempt += 1
             for path in (tmp_path / "out").glob("[!.]*"):
                 assert path.read_bytes() == expected[path.name], f"half a file under its real name: {path}"
-        assert killed > 10
         last = command(endpoint, tmp_path / "home0", tmp_path / "out")
         assert last.communicate()[1] == b""
         assert bytes_of(tmp_path / "out") == expected
