@@ -44,6 +44,13 @@ def test_fetch_then_stats_with_the_defaults(run, tmp_path):
     assert (tmp_path / "data/decisions/STATS.md").is_file()
 
 
+def test_what_was_invalid_is_said(run):
+    status, _, err = run("fetch-decisions", "--only", "typed_synth", "--out", "my out")
+    assert status == 0
+    assert "Invalid in typed_synth: 5 empty_instructions, 6 few_options, " in err
+    assert "gristmill stats --data 'my out'" in err
+
+
 def test_json_has_everything(run):
     status, out, err = run("fetch-decisions", "--only", "typed_synth", "--cap", "50", "--seed", "3", "--json")
     assert (status, err) == (0, "")

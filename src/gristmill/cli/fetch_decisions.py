@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -70,6 +71,14 @@ def fetch_decisions_command(
     settings.output.table("Decision records", COLUMNS, result.table(), json_value=result.to_dict())
     if any(source.status == "written" for source in result.sources):
         settings.output.say(f"Written to {out}; the licences are in {out / 'DATA_LICENSES.md'}.")
+    for source in result.sources:
+        if source.tally.invalid:
+            kinds = ", ".join(
+                f"{count:,} {kind}" for kind, count in sorted(source.tally.invalid_kinds.items())
+            )
+            settings.output.say(f"Invalid in {source.source}: {kinds}")
+    if any(source.tally.invalid and source.tally.written for source in result.sources):
+        settings.output.say(f"What these mean: gristmill stats --data {shlex.quote(str(out))}")
     for left_out in result.skipped:
         settings.output.say(f"Left out: {left_out.source} ({left_out.repo}): {left_out.reason}")
     for failed in result.failed:
