@@ -469,5 +469,13 @@ def test_names_that_no_file_can_have(client, hub):
 
 def test_an_endpoint_that_is_no_url(monkeypatch):
     monkeypatch.setattr("gristmill.hub.client.find_token", lambda _: pytest.fail("asked for a token"))
-    with pytest.raises(InvalidArgumentError, match="url='http://\\[::1'"):
+    with pytest.raises(InvalidArgumentError, match="endpoint='http://\\[::1'"):
         HubClient("http://[::1")
+
+
+def test_an_endpoint_that_is_no_url_is_named_as_it_was_given(monkeypatch):
+    with pytest.raises(InvalidArgumentError, match=r"^endpoint='localhost:1' can't be used"):
+        HubClient("localhost:1")
+    monkeypatch.setattr(config, "HF_ENDPOINT", "localhost:1")
+    with pytest.raises(InvalidArgumentError, match=r"^HF_ENDPOINT='localhost:1' can't be used"):
+        HubClient()

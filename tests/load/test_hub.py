@@ -142,6 +142,15 @@ def test_names_that_are_not_there(online, files):
         load_dataset("org/data", data_files="data/dev-*")
 
 
+def test_a_file_that_was_prepared_is_not_suggested_by_its_bare_name(online, files, tmp_path):
+    online(files)
+    (tmp_path / "poems.csv").write_text("a\n1\n")
+    load_dataset(str(tmp_path / "poems.csv"))
+    with pytest.raises(DatasetNotFoundError) as caught:
+        load_dataset("poem")
+    assert "Did you mean" not in str(caught.value)
+
+
 def test_refusals_say_what_to_do(online, files):
     hub = online(files)
     hub.script("/revision/", status(401, X_Error_Code="GatedRepo", X_Error_Message="Access is restricted"))

@@ -104,13 +104,17 @@ def parse_card(text: str, where: str = "README.md", standalone: str = "") -> Dat
     return DatasetCard(metadata, _configs(metadata, where), _licenses(metadata), body)
 
 
-def parse_yaml(text: str, where: str, first_line: int = 1) -> dict[str, Any]:
+_MEND_CARD = "Correct the head of the card, or pass data_files= to load without it."
+
+
+def parse_yaml(text: str, where: str, first_line: int = 1, *, remedy: str = _MEND_CARD) -> dict[str, Any]:
     """Reads a YAML mapping from outside: bounded in size and in what its aliases grow to.
 
     Args:
         text: The YAML text.
         where: What to call it in errors.
         first_line: The line of the file that `text` begins on.
+        remedy: What to do about text that is not YAML; what helps with a dataset card if left out.
 
     Returns:
         The mapping, empty for an empty text.
@@ -148,7 +152,7 @@ def parse_yaml(text: str, where: str, first_line: int = 1) -> dict[str, Any]:
             f"not valid YAML: {problem}",
             file=where,
             line=None if mark is None else mark.line + first_line,
-            remedy="Correct the head of the card, or pass data_files= to load without it.",
+            remedy=remedy,
         ) from error
     except (ValueError, ArithmeticError, TypeError, LookupError, AttributeError) as error:
         # The parser's own stumbles over a tag whose text does not fit, such as `!!bool maybe`.

@@ -12,6 +12,7 @@ from gristmill import config
 from gristmill.errors import (
     HubError,
     HubResponseError,
+    InvalidArgumentError,
     OfflineError,
     shorten,
 )
@@ -59,7 +60,12 @@ class HubClient:
     ) -> None:
         self.endpoint = (endpoint or config.HF_ENDPOINT).rstrip("/")
         # Before the token is looked for: huggingface_hub, asked for it, stumbles over an endpoint that is none.
-        origin(self.endpoint)
+        try:
+            origin(self.endpoint)
+        except InvalidArgumentError as error:
+            name = "endpoint" if endpoint else "HF_ENDPOINT"
+            expected = "an http:// or https:// URL"
+            raise InvalidArgumentError.from_value(name, self.endpoint, expected) from error
         self.cache_dir = Path(cache_dir or config.HF_HUB_CACHE)
         self.offline = config.HF_HUB_OFFLINE if offline is None else offline
         self.max_workers = max_workers

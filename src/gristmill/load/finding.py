@@ -206,7 +206,8 @@ def _not_found(
 ) -> DatasetNotFoundError:
     """Words what was tried, in order, and looks for what may have been meant."""
     formats = known_formats()
-    prepared = sorted(folder.name.replace("___", "/") for folder in _entries(cache))
+    # Folders and files are prepared under their last name only, by which they can't be loaded.
+    prepared = sorted(entry.name.replace("___", "/") for entry in _entries(cache) if "___" in entry.name)
     parent = expand_home(path).parent
     beside = [entry.as_posix() for entry in _entries(parent)]
     attempts = [

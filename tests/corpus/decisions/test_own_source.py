@@ -212,5 +212,20 @@ template:
   label: "{{text}}"
 {lines}
 """
-    with pytest.raises(InvalidArgumentError, match=f"x.yaml: .*{key} can't be used: .*of type bytes has no text"):
+    with pytest.raises(
+        InvalidArgumentError, match=f"x.yaml: .*{key} can't be used: .*of type bytes has no text"
+    ):
         parse_source(text, "x.yaml")
+
+
+def test_the_message_names_the_key_and_the_file_at_fault():
+    text = """
+name: mine
+repo: my-org/reviews
+fields: {text: text}
+template: {type: noul, instructions: "", state: "{text}", label: "{text}"}
+"""
+    with pytest.raises(InvalidArgumentError, match=r"a\.yaml: template\.instructions can't be used: .*empty"):
+        parse_source(text, "a.yaml")
+    with pytest.raises(CardError, match=r"a\.yaml, line 4: not valid YAML: .* Correct the file\.$"):
+        parse_source(text.replace("{text: text}", "[text: text}"), "a.yaml")

@@ -55,3 +55,12 @@ def test_a_folder_that_can_not_be_made_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="file"):
         write_records(tmp_path / "file" / "r.jsonl", [RECORD])
+
+
+def test_what_a_line_lacks_is_said_once(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"a": 1}\n', encoding="utf-8")
+    with pytest.raises(
+        FileFormatError, match=r"line 1: not a decision record \(the field 'type' is missing\)\.$"
+    ):
+        list(iter_records(path))

@@ -156,7 +156,7 @@ def parse_source(text: str, where: str = "the source file") -> Source:
         >>> source.name, source.repo, source.splits
         ('mine', 'my-org/reviews', ('train',))
     """
-    keys = _Keys(parse_yaml(text, where), where)
+    keys = _Keys(parse_yaml(text, where, remedy="Correct the file."), where)
     keys.only(_TOP)
     name = keys.text("name")
     if not _NAME.fullmatch(name):
@@ -232,7 +232,8 @@ def _question(inner: _Keys) -> Question:
             {"type": type, "instructions": inner.text("instructions"), "criteria": criteria}
         )
     except RecordError as error:
-        raise InvalidArgumentError(f"{inner.where}: {inner.path}options can't be used: {error}") from error
+        key = "instructions" if error.kind == "empty_instructions" else "options"
+        raise InvalidArgumentError(f"{inner.where}: {inner.path}{key} can't be used: {error}") from error
 
 
 @dataclass(frozen=True)

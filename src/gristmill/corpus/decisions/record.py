@@ -133,8 +133,10 @@ class Record:
                 target=tuple(float(p) for p in value["target"]),
                 split=_text(value["split"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise RecordError.from_rule("malformed_row", f"not a decision record: {error!r}") from error
+        except KeyError as error:
+            raise RecordError.from_rule("malformed_row", f"the field {error} is missing") from error
+        except (TypeError, ValueError) as error:
+            raise RecordError.from_rule("malformed_row", str(error)) from error
 
 
 def _text(value: object) -> str:
