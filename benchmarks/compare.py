@@ -101,7 +101,7 @@ class Runner:
         (place / "out").mkdir(parents=True, exist_ok=True)
         cache = str(place / "cache")
         environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             "HF_HOME": cache, "HF_DATASETS_CACHE": f"{cache}/datasets",
             "HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_DATASETS_OFFLINE": "1",
             "PYTHONHASHSEED": "0",

@@ -103,3 +103,10 @@ def test_files_of_different_schemas_do_not_join(tmp_path):
     write_arrow(tmp_path / "b.arrow", pa.table({"x": ["a"]}))
     with pytest.raises(FileFormatError, match=r"b\.arrow"):
         open_many([tmp_path / "a.arrow", tmp_path / "b.arrow"])
+
+
+def test_a_file_that_may_be_lost_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.fsync", lambda _: pytest.fail("waited for the disk"))
+    with ArrowFileWriter(tmp_path / "a.arrow", pa.schema({"x": pa.int64()}), durable=False) as writer:
+        writer.write_table(pa.table({"x": [1, 2]}))
+    assert open_arrow(tmp_path / "a.arrow").to_pydict() == {"x": [1, 2]}

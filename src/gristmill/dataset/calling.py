@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from gristmill.dataset.columns import check_columns
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
 from gristmill.formatting.lazy import Block
-from gristmill.formatting.reader import formatter_for
+from gristmill.formatting.registry import formatter_for
 from gristmill.table.view import View
 
 
@@ -153,11 +153,11 @@ class Caller:
 
     @property
     def _is_lazy(self) -> bool:
-        return self.spec.type in (None, "numpy")
+        return self.spec.type in _LAZY
 
     def _rows(self, block: Block, start: int) -> Any:
         if self._is_lazy:
-            return (LazyRow(block, position) for position in range(block.num_rows))
+            return map(partial(LazyRow, block), range(block.num_rows))
         return self._reader.rows_at(range(start, start + block.num_rows))
 
     def _row_arguments(self, block: Block, start: int) -> Any:
@@ -175,12 +175,18 @@ class Caller:
         return TransformError.from_rows(self.name, first, last, text).also(error)
 
 
+# Formats whose batches are dicts of columns, each of which can be converted on its own.
+_LAZY = frozenset({None, "numpy", "torch", "jax", "tensorflow"})
+
+
 def as_table(answer: Any) -> pa.Table | None:
     """Gives a table that a function returned as an Arrow table; None if it returned something else."""
     if isinstance(answer, pa.Table):
         return answer
     if isinstance(answer, pa.RecordBatch):
         return pa.Table.from_batches([answer])
+    if type(answer).__module__.partition(".")[0] == "polars" and hasattr(answer, "to_arrow"):
+        return answer.to_arrow()
     if type(answer).__module__.partition(".")[0] == "pandas" and hasattr(answer, "columns"):
         return pa.Table.from_pandas(answer, preserve_index=False).replace_schema_metadata(None)
     return None

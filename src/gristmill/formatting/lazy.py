@@ -25,9 +25,12 @@ class Block:
         start: The first row.
         stop: The row to stop before.
         formatter: How to convert a column.
+
+    Attributes:
+        columns: The columns converted so far.
     """
 
-    __slots__ = ("_columns", "_formatter", "_rows", "_view", "names", "num_rows")
+    __slots__ = ("_formatter", "_rows", "_view", "columns", "names", "num_rows")
 
     def __init__(self, view: View, start: int, stop: int, formatter: ColumnFormatter) -> None:
         self._view = view
@@ -35,20 +38,25 @@ class Block:
         self.names = view.name_set
         self.num_rows = stop - start
         self._formatter = formatter
-        self._columns: dict[str, Any] = {}
+        self.columns: dict[str, Any] = {}
 
     def column(self, name: str) -> Any:
         """Gives the values of one column."""
         try:
-            return self._columns[name]
+            return self.columns[name]
         except KeyError:
             values = self._formatter.column(name, self._view.take(self._rows, (name,)).column(0))
-            self._columns[name] = values
+            self.columns[name] = values
             return values
 
     def row(self, position: int) -> LazyRow:
         """Gives one row."""
         return LazyRow(self, position)
+
+
+# What nothing was set in, and nothing was deleted from; never changed.
+_NOTHING: dict[str, Any] = {}
+_NONE: set[str] = set()
 
 
 class _Lazy(MutableMapping[str, Any]):
@@ -58,8 +66,8 @@ class _Lazy(MutableMapping[str, Any]):
 
     def __init__(self, block: Block) -> None:
         self._block = block
-        self._own: dict[str, Any] = {}
-        self._gone: set[str] = set()
+        self._own: dict[str, Any] = _NOTHING
+        self._gone: set[str] = _NONE
 
     def _stored(self, key: str) -> Any:
         raise NotImplementedError
@@ -72,11 +80,16 @@ class _Lazy(MutableMapping[str, Any]):
         value = self._stored(key)
         if type(value) not in _UNCHANGEABLE:
             # It may be changed in place; whoever returns this mapping means the changed value.
-            self._own[key] = value
+            self._keep(key, value)
         return value
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def _keep(self, key: str, value: Any) -> None:
+        if self._own is _NOTHING:
+            self._own = {}
         self._own[key] = value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keep(key, value)
         self._gone.discard(key)
 
     def __delitem__(self, key: str) -> None:
@@ -84,7 +97,7 @@ class _Lazy(MutableMapping[str, Any]):
             raise KeyError(key)
         self._own.pop(key, None)
         if key in self._block.names:
-            self._gone.add(key)
+            self._gone = {*self._gone, key}
 
     def __contains__(self, key: object) -> bool:
         return key in self._own or (key in self._block.names and key not in self._gone)
@@ -141,8 +154,21 @@ class LazyRow(_Lazy):
     __slots__ = ("_position",)
 
     def __init__(self, block: Block, position: int) -> None:
-        super().__init__(block)
+        # One object of this kind is made for each row: what was set gets its dict when something is set.
+        self._block = block
         self._position = position
+        self._own = _NOTHING
+        self._gone = _NONE
+
+    def __getitem__(self, key: str) -> Any:
+        if self._own is _NOTHING and self._gone is _NONE:
+            try:
+                value = self._block.columns[key][self._position]
+            except KeyError:
+                return super().__getitem__(key)
+            if type(value) in _UNCHANGEABLE:
+                return value
+        return super().__getitem__(key)
 
     def _stored(self, key: str) -> Any:
         return self._block.column(key)[self._position]

@@ -37,6 +37,8 @@ class ArrowFileWriter:
     Args:
         path: Final name; its folder is made if needed.
         schema: Schema of all batches, with its metadata.
+        durable: Wait until the disk has it. What can be computed again does without: after a power cut such a file
+            lacks its end mark, which `open_arrow` tells.
 
     Attributes:
         num_rows: Rows given so far.
@@ -56,8 +58,9 @@ class ArrowFileWriter:
         2
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: pa.Schema) -> None:
+    def __init__(self, path: str | os.PathLike[str], schema: pa.Schema, durable: bool = True) -> None:
         self.path = Path(path)
+        self._durable = durable
         self.schema = schema
         self.num_rows = 0
         self.num_bytes = 0
@@ -87,13 +90,11 @@ class ArrowFileWriter:
                 self._flush()
                 self._stream.close()
                 self._file.close()
-                handle = os.open(self._temporary, os.O_RDONLY)
-                try:
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
+                if self._durable:
+                    _sync(self._temporary)
                 self._temporary.replace(self.path)
-                sync_folder(self.path.parent)
+                if self._durable:
+                    sync_folder(self.path.parent)
         except BaseException:
             self._abandon()
             raise
@@ -156,6 +157,14 @@ class ArrowFileWriter:
                 with contextlib.suppress(OSError, pa.ArrowException):
                     thing.close()
         self._temporary.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_arrow(path: str | os.PathLike[str], table: pa.Table) -> None:
