@@ -14,7 +14,7 @@ from gristmill.corpus.decisions.sources import SOURCES
 from gristmill.corpus.decisions.writer import iter_records
 from gristmill.corpus.hashing import hash64
 from gristmill.errors import FileFormatError, FileMissingError, RecordError
-from gristmill.progress import progress
+from gristmill.progress import progress, track
 
 COLUMNS = (
     "source",
@@ -177,7 +177,7 @@ def read_stats(folder: Path) -> CorpusStats:
         raise FileMissingError(
             f"There are no decision records in {folder}. Run `gristmill fetch-decisions` first, or name its --out."
         )
-    sources = tuple(_read_source(path) for path in paths)
+    sources = tuple(_read_source(path) for path in track(paths, "counting", unit="sources"))
     return CorpusStats(sources, entries)
 
 
