@@ -11,6 +11,10 @@ from gristmill.errors import MissingDependencyError
 # package as imported -> (name on PyPI, extra of gristmill that brings it)
 _PACKAGES = {
     "pandas": ("pandas", "pandas"),
+    "polars": ("polars", "polars"),
+    "torch": ("torch", "torch"),
+    "jax": ("jax", "jax"),
+    "tensorflow": ("tensorflow", "tensorflow"),
     "starlette": ("starlette", "server"),
     "uvicorn": ("uvicorn", "server"),
     "tokenizers": ("tokenizers", "tokenizers"),

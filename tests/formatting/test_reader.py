@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from gristmill.dataset import Dataset
-from gristmill.errors import ColumnNotFoundError, InvalidArgumentError, NotThereYetError
+from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.formatting import LazyBatch, LazyRow
 
 
@@ -102,8 +102,8 @@ def test_formats_are_set_in_place_and_reset(ds):
 def test_formats_that_are_not(ds):
     with pytest.raises(InvalidArgumentError, match="nmpy"):
         ds.set_format("nmpy")
-    with pytest.raises(NotThereYetError):
-        ds.set_format("torch")
+    with pytest.raises(InvalidArgumentError, match="room"):
+        ds.set_format("arrow", columns=["i"], output_all_columns=True)
     with pytest.raises(ColumnNotFoundError):
         ds.set_format("numpy", columns=["zz"])
 

@@ -1,4 +1,4 @@
-"""How rows and batches look to the user: Python values, numpy arrays, pandas frames, Arrow tables, or a transform."""
+"""How rows and batches look to the user: Python values, arrays, tensors, frames, Arrow tables, or a transform."""
 
 from gristmill.formatting.lazy import LazyBatch, LazyRow
 from gristmill.formatting.reader import Reader

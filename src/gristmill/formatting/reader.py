@@ -9,31 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.formatting.as_numpy import NumpyFormatter
-from gristmill.formatting.as_tables import ArrowFormatter, PandasFormatter
 from gristmill.formatting.python_rows import PythonFormatter
+from gristmill.formatting.registry import formatter_for
 from gristmill.formatting.spec import FormatSpec
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import View
 
-Formatter = PythonFormatter | NumpyFormatter | ArrowFormatter | PandasFormatter
 _FIRST_BLOCK = 16
-
-
-def formatter_for(spec: FormatSpec, features: Mapping[str, Any]) -> Formatter:
-    """Makes the formatter of a format; a custom one reads Python values and hands them to its transform.
-
-    Args:
-        spec: The format.
-        features: The feature of each column.
-    """
-    if spec.type == "numpy":
-        return NumpyFormatter(features, **spec.kwargs)
-    if spec.type == "arrow":
-        return ArrowFormatter()
-    if spec.type == "pandas":
-        return PandasFormatter(features)
-    return PythonFormatter(features)
 
 
 class Reader:

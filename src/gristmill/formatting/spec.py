@@ -6,16 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gristmill.errors import ColumnNotFoundError, InvalidArgumentError, NotThereYetError
-
-# Every documented spelling of a format, and the one name we use for it.
-_ALIASES = {
-    None: None, "python": None, "custom": "custom", "arrow": "arrow", "pa": "arrow", "pyarrow": "arrow",
-    "numpy": "numpy", "np": "numpy", "pandas": "pandas", "pd": "pandas",
-}  # fmt: skip
-_TO_COME = {
-    "polars", "pl", "torch", "pt", "pytorch", "tensorflow", "tf", "jax",
-}  # fmt: skip
+from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
+from gristmill.formatting.registry import FRAMES, format_name
 
 
 @dataclass(frozen=True)
@@ -23,7 +15,7 @@ class FormatSpec:
     """What `Dataset.set_format` was told.
 
     Attributes:
-        type: None for Python values, or ``"numpy"``, ``"pandas"``, ``"arrow"``, ``"custom"``.
+        type: None for Python values, ``"custom"`` for a transform, or the name of a registered format.
         columns: The columns that are formatted; None for all, also those added later.
         output_all_columns: Give the other columns too, as Python values.
         kwargs: Options of the format, for example ``dtype`` for numpy, or ``transform``.
@@ -53,28 +45,27 @@ class FormatSpec:
             existing: The columns that exist.
 
         Raises:
-            InvalidArgumentError: The type is not known.
-            NotThereYetError: The type is documented and still to come.
+            InvalidArgumentError: The type is not known, or its batches have no room for other columns.
             ColumnNotFoundError: A column does not exist.
 
         Example:
             >>> FormatSpec.parse("np", None, False, {}, []).type
             'numpy'
         """
-        if type in _TO_COME:
-            raise NotThereYetError.from_name(f'Dataset.set_format("{type}")')
-        if type not in _ALIASES:
-            raise InvalidArgumentError.from_choice(
-                "type", str(type), [str(name) for name in _ALIASES if name]
-            )
+        name = format_name(type)
         if isinstance(columns, str):
             columns = [columns]
-        for name in columns or ():
-            if name not in existing:
-                raise ColumnNotFoundError.from_name(name, existing)
+        for column in columns or ():
+            if column not in existing:
+                raise ColumnNotFoundError.from_name(column, existing)
+        if name in FRAMES and output_all_columns and set(columns or existing) != set(existing):
+            raise InvalidArgumentError(
+                f'Batches of the format "{name}" have no room for columns of Python values: '
+                "leave out output_all_columns, or name all columns."
+            )
         options = {**dict(kwargs.get("format_kwargs") or {}), **kwargs}
         options.pop("format_kwargs", None)
-        return cls(_ALIASES[type], None if columns is None else tuple(columns), output_all_columns, options)
+        return cls(name, None if columns is None else tuple(columns), output_all_columns, options)
 
     @property
     def is_plain(self) -> bool:
