@@ -19,7 +19,7 @@ from gristmill.errors import (
     TransformOutputError,
     WorkerDiedError,
 )
-from gristmill.features import ClassLabel, Features, List, Value
+from gristmill.features import ClassLabel, Features, Json, List, Value
 from gristmill.fingerprint import disable_caching, enable_caching
 from gristmill.table.arrow_file import write_arrow
 from gristmill.table.origins import Origins
@@ -110,7 +110,7 @@ def test_batches_may_change_the_number_of_rows(ds):
         (lambda row: {1: 2}, {}, "column names are strings"),
         (lambda row: None if row["a"] == 2 else {"b": 1}, {}, r"None.*row 1"),
         (lambda row: {"b": 1} if row["a"] == 3 else None, {}, r"dict.*row 2"),
-        (lambda row: {"b": 1 if row["a"] == 1 else "x"}, {}, 'column "b"'),
+        (lambda row: {"b": 1 if row["a"] == 1 else "x"}, {"on_mixed_types": None}, 'column "b"'),
     ],
 )
 def test_answers_that_can_not_become_rows(ds, function, options, words):
@@ -118,6 +118,17 @@ def test_answers_that_can_not_become_rows(ds, function, options, words):
         ds.map(function, **options)
     assert isinstance(caught.value, ValueError)
     assert "<lambda>" in str(caught.value)
+
+
+def test_values_without_a_common_type_become_json(ds):
+    values = {1: 1, 2: "x", 3: {"k": [None, 2**70]}}
+    made = ds.map(lambda row: {"b": values[row["a"]], "c": [values[row["a"]]]})
+    assert made.features["b"] == Json()
+    assert made.features["c"] == List(Json())
+    assert made["b"] == list(values.values())
+    assert made.map(lambda row: row)["c"] == [[value] for value in values.values()]
+    workers = ds.map(lambda row: {"b": values[row["a"]]}, num_proc=2)
+    assert workers["b"] == list(values.values())
 
 
 def test_none_and_dicts_of_different_workers(ds):

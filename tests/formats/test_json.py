@@ -19,7 +19,8 @@ from gristmill.errors import (
     InvalidArgumentError,
     SchemaConflictError,
 )
-from gristmill.features import ClassLabel, Features, Value
+from gristmill.features import ClassLabel, Features, Json, Value
+from gristmill.features.encode import decoded_values
 from gristmill.formats import SourceFile, get_format
 from tests.formats.conformance import ROWS, ReaderTests
 
@@ -66,7 +67,8 @@ class TestField(ReaderTests):
 
 def read(path: Path, text: str | bytes, **arguments: Any) -> list[dict[str, Any]]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return [row for _, batch in FORMAT.read(SourceFile(path, "f"), **arguments) for row in batch.to_pylist()]
+    batches = [batch for _, batch in FORMAT.read(SourceFile(path, "f"), **arguments)]
+    return [row for batch in batches for row in decoded_values(batch.to_struct_array())]
 
 
 @pytest.fixture
@@ -127,15 +129,36 @@ def test_shapes_and_types_whatever_the_block_size(path, text, rows, chunksize):
 )  # fmt: skip
 def test_what_is_wrong_is_named(path, text, error, words):
     with pytest.raises(error) as caught:
-        read(path, text)
+        read(path, text, options={"on_mixed_types": None})
     assert words in str(caught.value)
 
 
 def test_conflict_between_blocks_names_the_row(path):
     text = "".join(json.dumps({"a": "x" if i == 73 else i}) + "\n" for i in range(100))
     for chunksize in (64, 10 << 20):
-        with pytest.raises(SchemaConflictError, match='f, row 73, column "a"'):
-            read(path, text, options={"chunksize": chunksize})
+        with pytest.raises(SchemaConflictError, match='f, row 73, column "a".*Json'):
+            read(path, text, options={"chunksize": chunksize, "on_mixed_types": None})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, "a", {"k": [1, "z"]}, None, [], "2020-01-01", "1", True, 2.5, 2**70],
+        [[1], ["a", None], None, [[2]]],
+        [{"a": 1, "b": None}, {"a": "x"}, {"a": [{}]}],
+        [-1, 2**64 - 1],
+        [2**53 + 1, 0.5],
+    ],
+)
+@pytest.mark.parametrize("chunksize", [7, 10 << 20])
+def test_mixed_values_stay_what_they_are(path, values, chunksize):
+    text = "".join(json.dumps({"n": i, "v": value}) + "\n" for i, value in enumerate(values))
+    rows = read(path, text, options={"chunksize": chunksize})
+    assert [row["n"] for row in rows] == list(range(len(values)))
+    assert json.dumps([_bare(row["v"]) for row in rows]) == json.dumps([_bare(value) for value in values])
+    asked = Features({"n": Value("int64"), "v": Json()}).arrow_schema
+    exact = read(path, text, options={"chunksize": chunksize, "on_mixed_types": None}, schema=asked)
+    assert json.dumps([row["v"] for row in exact]) == json.dumps(values)
 
 
 def test_field(path):
@@ -179,14 +202,16 @@ json_values = st.recursive(
 @given(
     st.lists(st.dictionaries(st.sampled_from("xyz"), json_values, max_size=2), max_size=6),
     st.sampled_from([1, 40, 1 << 20]),
+    st.sampled_from([None, "use_json"]),
 )
-def test_rows_come_back_exactly_or_not_at_all(tmp_path_factory, rows, chunksize):
+def test_rows_come_back_exactly_or_not_at_all(tmp_path_factory, rows, chunksize, mixed):
     """The law of this reader: every value as Python reads it, or an error; block size and shape change nothing."""
     path = tmp_path_factory.mktemp("json") / "x"
+    options = {"chunksize": chunksize, "on_mixed_types": mixed}
     results: list[list[dict[str, Any]]] = []
     for text in ("".join(json.dumps(row) + "\n" for row in rows), json.dumps(rows)):
         with contextlib.suppress(GristmillError):
-            results.append([_bare(row) for row in read(path, text, options={"chunksize": chunksize})])
+            results.append([_bare(row) for row in read(path, text, options=options)])
     assert len(results) in (0, 2)
     for got in results:
         if any(rows):

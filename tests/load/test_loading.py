@@ -233,7 +233,20 @@ def test_conflicts_name_file_and_column(tmp_path):
     )
     files = [str(tmp_path / name) for name in ("3.jsonl", "4.jsonl")]
     with pytest.raises(DatasetGenerationCastError, match=r'4\.jsonl.*column "a"'):
-        load_dataset("json", data_files=files)
+        load_dataset("json", data_files=files, on_mixed_types=None)
+    assert load_dataset("json", data_files=files, split="train")["a"][:] == [1, [1]]
+    both = [str(tmp_path / name) for name in ("1.csv", "2.csv")]
+    assert load_dataset("csv", data_files=both, split="train")["a"][:] == ["1", "x"]
+
+
+def test_csv_columns_of_several_types_are_the_text_that_stands_there(tmp_path):
+    write(
+        tmp_path,
+        **{"1_dot_csv": "a,b\n1.50,True\n", "2_dot_csv": "a,b\nx,3\n", "3_dot_csv": "a,b\n,2020-01-02\n"},
+    )
+    files = [str(tmp_path / f"{name}.csv") for name in (1, 2, 3)]
+    rows = load_dataset("csv", data_files=files, split="train")
+    assert rows[:] == {"a": ["1.50", "x", None], "b": ["True", "3", "2020-01-02"]}
 
 
 def test_features_are_cast_and_checked(tmp_path):

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from gristmill.errors import SchemaConflictError
 from gristmill.features import Features
-from gristmill.features.convert import from_arrow_type, to_arrow_type
-from gristmill.features.infer import unify_schemas
+from gristmill.features.convert import from_arrow_field, from_arrow_type, to_arrow_type
+from gristmill.features.infer import Clash, refuse, unify_schemas
 from gristmill.features.schema import metadata_features
 from gristmill.logging import get_logger
 
@@ -27,6 +27,7 @@ class SplitColumns:
 
     Args:
         declared: Columns whose features are given; more may come.
+        clash: What two types become that have no common type; see `unify_types`.
 
     Example:
         >>> columns = SplitColumns()
@@ -36,7 +37,8 @@ class SplitColumns:
         {'a': Value('int64'), 'b': Value('string')}
     """
 
-    def __init__(self, declared: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, declared: Mapping[str, Any] | None = None, clash: Clash = refuse) -> None:
+        self._clash = clash
         self._declared = dict(declared or {})
         self._hints: dict[str, tuple[Any, str]] = {}
         self._schema = pa.schema([])
@@ -56,7 +58,7 @@ class SplitColumns:
         found = pa.schema([field for field in schema if field.name not in self._declared])
         self._take_hints(schema, file)
         before = self._schema
-        self._schema = unify_schemas(before, found, file=file)
+        self._schema = unify_schemas(before, found, file=file, clash=self._clash)
         if self._files:
             self._report(before, found, file)
         self._files += 1
@@ -88,4 +90,4 @@ class SplitColumns:
         hint = self._hints.get(field.name)
         if hint is not None and to_arrow_type(hint[0]) == field.type:
             return hint[0]
-        return from_arrow_type(field.type)
+        return from_arrow_field(field)

@@ -103,7 +103,7 @@ def settle_features(
     """
     if source.features is not None:
         return source.features
-    columns = SplitColumns(source.card_features)
+    columns = SplitColumns(source.card_features, format.clash(options))
     for file in files:
         schema = format.infer_schema(file, options)
         if source.columns is not None:

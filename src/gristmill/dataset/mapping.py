@@ -20,8 +20,12 @@ from gristmill.engine import GrowingTable
 from gristmill.engine.growing import Fill
 from gristmill.errors import InvalidArgumentError, TransformOutputError
 from gristmill.features import ClassLabel, Features
+from gristmill.features.arrays import AnyArray
 from gristmill.features.cast import cast_array
 from gristmill.features.convert import to_arrow_type
+from gristmill.features.encode import needs_encoding
+from gristmill.features.infer import Clash, refuse, to_json
+from gristmill.features.mixed import check_mixed_types
 from gristmill.table.view import Part, View
 
 
@@ -35,6 +39,7 @@ class MapJob:
         kept: Columns that stay unless the function returns or deletes them.
         features: Features the user asked for.
         keep_types: Keep the type of a changed column if the new values fit.
+        mixed: Values without a common type become `Json`.
     """
 
     caller: Caller
@@ -42,6 +47,7 @@ class MapJob:
     kept: tuple[str, ...]
     features: Features | None
     keep_types: bool
+    mixed: bool = False
 
     @classmethod
     def plan(
@@ -53,6 +59,7 @@ class MapJob:
         remove_columns: str | list[str] | None,
         features: Features | None,
         keep_types: bool,
+        on_mixed_types: str | None = None,
     ) -> MapJob:
         """Checks the arguments of `Dataset.map`.
 
@@ -63,6 +70,7 @@ class MapJob:
             remove_columns: As documented.
             features: As documented.
             keep_types: `try_original_type` as documented.
+            on_mixed_types: As documented.
 
         Raises:
             ColumnNotFoundError: A column to remove does not exist.
@@ -73,7 +81,8 @@ class MapJob:
         unit = batch_unit(caller, batch_size)
         if drop_last_batch and caller.batched and view.num_rows % unit:
             caller = replace(caller, view=view.select(range(view.num_rows - view.num_rows % unit)))
-        return cls(caller, unit, kept, None if features is None else Features(features), keep_types)
+        mixed = check_mixed_types(on_mixed_types)
+        return cls(caller, unit, kept, None if features is None else Features(features), keep_types, mixed)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -91,6 +100,11 @@ class MapJob:
     def fill(self) -> Fill:
         """Gives the old values of columns that the function returned for some rows only."""
         return _Old(self.caller.view, frozenset(self.kept))
+
+    @property
+    def clash(self) -> Clash:
+        """Says what two types of one column become."""
+        return to_json if self.mixed else refuse
 
     def with_stored_rows(self, folder: Path) -> MapJob:
         """Gives the same job with its rows in files."""
@@ -115,7 +129,7 @@ class MapJob:
         caller = self.caller
         schema = caller.view.schema
         types = {field.name: field.type for field in schema} if self.keep_types else {}
-        outputs = Outputs(caller.name, self.features, types, self._labels())
+        outputs = Outputs(caller.name, self.features, types, self._labels(), self.mixed)
         size = self.unit if caller.batched else caller.view.block_rows()
         one_to_one = True
         for begin in range(start, stop, size):
@@ -138,7 +152,12 @@ class MapJob:
     def _labels(self) -> dict[str, Any]:
         if not self.keep_types:
             return {}
-        return {name: item for name, item in self.caller.features.items() if isinstance(item, ClassLabel)}
+        features = self.caller.features.items()
+        return {
+            name: item
+            for name, item in features
+            if isinstance(item, ClassLabel | AnyArray) or needs_encoding(item)
+        }
 
     def _check_complete(self, table: pa.Table, outputs: Outputs, start: int, rows: int) -> None:
         if outputs.replaces:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from gristmill.dataset.calling import as_table
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
+from gristmill.features.kinds import ClassLabel
+from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import LazyBatch, LazyRow
 from gristmill.formatting.lazy import Block
 from gristmill.table.view import rows_without_columns
@@ -28,7 +31,9 @@ class Outputs:
         name: What to call the function in messages.
         features: Features the user asked for, by column.
         types: The type to try first for each column: the original one, then the one found so far.
-        labels: The ClassLabel of columns that have one; a name returned for such a column becomes its number.
+        labels: The features of columns that say more than a type does (names of classes, shapes, `Json`); new values of
+            such a column are stored as it says, if they fit.
+        mixed: Values without a common type become `Json`; else they are an error.
         removed: Columns that the function deleted from the row it was given.
         replaces: The function returned tables, which stand for all columns.
         answered: "nothing" or "something", once known: a function may not do both.
@@ -38,6 +43,7 @@ class Outputs:
     features: Mapping[str, Any] | None
     types: dict[str, pa.DataType]
     labels: Mapping[str, Any]
+    mixed: bool = False
     removed: set[str] = field(default_factory=set)
     replaces: bool = False
     answered: str | None = None
@@ -122,18 +128,18 @@ class Outputs:
 
     def _of_dicts(self, answers: Sequence[Mapping[str, Any]], block: Block, start: int) -> pa.Table:
         names: dict[Any, None] = dict.fromkeys(answers[0])
-        if any(answer.keys() != names.keys() for answer in answers):
+        columns = _columns_of_like(answers)
+        if columns is None:
             for answer in answers:
                 names.update(dict.fromkeys(answer))
-            answers = [self._completed(answer, names, block, row) for row, answer in enumerate(answers)]
+            completed = [self._completed(answer, names, block, row) for row, answer in enumerate(answers)]
+            columns = {name: [answer[name] for answer in completed] for name in names}
         odd = next((name for name in names if not isinstance(name, str)), None)
         if odd is not None:
             raise self._bad(start, f"returned a dict with the key {odd!r}; column names are strings")
         if not names:
             return rows_without_columns(len(answers))
-        return self._table(
-            {name: [answer[name] for answer in answers] for name in names}, start, len(answers)
-        )
+        return self._table(columns, start, len(answers))
 
     def _completed(
         self, answer: Mapping[str, Any], names: Mapping[str, None], block: Block, row: int
@@ -183,13 +189,19 @@ class Outputs:
     def _array(self, name: str, values: Any, start: int) -> Any:
         if self.features is not None and name in self.features:
             return array_from_values(values, self.features[name], column=name, first_row=start)
-        hint = self.types.get(name)
+        hint, label = self.types.get(name), self.labels.get(name)
+        if label is not None and not isinstance(label, ClassLabel):
+            try:
+                return array_from_values(values, label, column=name, first_row=start)
+            except (CastError, SchemaConflictError):
+                pass  # something else by now: the values decide
         if hint is not None and type(values) is list and _takes_as_they_are(hint, values):
             try:
                 return pa.array(values, hint)
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
                 pass  # not of that type after all: the values decide
-        array = array_from_values(values, column=name, first_row=start)
+        make = array_of_mixed if self.mixed else array_from_values
+        array = make(values, column=name, first_row=start)
         if hint is not None and array.type != hint:
             array = self._as_before(name, array, hint)
         self.types[name] = array.type
@@ -238,6 +250,16 @@ _EXACT: list[tuple[Callable[[pa.DataType], bool], set[type]]] = [
     (pa.types.is_binary, {bytes}),
     (pa.types.is_large_binary, {bytes}),
 ]
+
+
+def _columns_of_like(answers: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any]] | None:
+    """Takes dicts apart into columns if all have the same keys, which most have; None if they do not."""
+    if set(map(type, answers)) != {dict} or len(set(map(len, answers))) != 1:
+        return None
+    try:
+        return {name: list(map(itemgetter(name), answers)) for name in answers[0]}
+    except KeyError:
+        return None
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -22,6 +22,7 @@ from gristmill.engine import Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import Fill, join_files
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import GristmillError
+from gristmill.features.infer import Clash, refuse
 from gristmill.files.atomic import write_json
 from gristmill.logging import get_logger
 from gristmill.progress import progress
@@ -75,6 +76,12 @@ class Computed:
     ranges: tuple[tuple[int, int], ...]
 
 
+def _clash(job: Job) -> Clash:
+    """Says what two types of one column become; only jobs whose types the user's function decides have a say."""
+    clash: Clash = getattr(job, "clash", refuse)
+    return clash
+
+
 @dataclass(frozen=True)
 class _Work:
     """A job as the engine's function of one range."""
@@ -91,7 +98,7 @@ class _Work:
             def shifted(name: str, first: int, last: int) -> Any:
                 return found(name, start + first, start + last)
 
-        with GrowingTable(output, fill=shifted) as growing:
+        with GrowingTable(output, fill=shifted, clash=_clash(self.job)) as growing:
             self.job.process(start, stop, growing, context.rank, context.advance)
 
 
@@ -125,7 +132,7 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
     ]
     paths = _run(job, tasks, workers, place.reuse, description)
     facts = tuple(_facts(open_arrow(path)) for path in paths)
-    table = join_files(paths, [stop - start for start, stop in ranges], job.fill)
+    table = join_files(paths, [stop - start for start, stop in ranges], job.fill, _clash(job))
     if place.file is not None:
         return _single(place.file, table, paths, facts, ranges)
     write_json(
@@ -145,7 +152,10 @@ def _run(job: Job, tasks: list[Task], workers: int | None, reuse: bool, descript
 
 def _in_memory(job: Job, place: Place, description: str) -> Computed:
     overflow = None if place.in_memory else place.directory() / f"{place.stem()}.arrow"
-    with GrowingTable(None, overflow, job.fill) as growing, progress(description, job.rows) as bar:
+    with (
+        GrowingTable(None, overflow, job.fill, _clash(job)) as growing,
+        progress(description, job.rows) as bar,
+    ):
         job.process(0, job.rows, growing, None, bar.update)
     table = growing.table()
     files = () if growing.path is None else (growing.path,)

@@ -9,10 +9,14 @@ from collections.abc import Mapping, Sized
 from functools import singledispatch
 from typing import Any
 
-from gristmill.errors import CastError, shorten
-from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
+import pyarrow as pa
 
-__all__ = ["decode_value", "encode_value", "needs_decoding", "needs_encoding"]
+from gristmill.errors import CastError, shorten
+from gristmill.features.convert import from_arrow_type
+from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
+from gristmill.features.visit import has_extension
+
+__all__ = ["decode_value", "decoded_values", "encode_value", "needs_decoding", "needs_encoding"]
 
 
 @singledispatch
@@ -153,3 +157,20 @@ def _decode_struct(feature: Mapping[str, FeatureType], value: Any) -> Any:
     if value is None or not needs_decoding(feature):
         return value
     return {name: decode_value(inner, value.get(name)) for name, inner in feature.items()}
+
+
+def decoded_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Gives the values of a column as Python objects, where all that is known of it is its Arrow type.
+
+    Args:
+        array: A column; `Json` inside it is decoded.
+
+    Example:
+        >>> decoded_values(pa.array(['{"a":1}', None], pa.json_()))
+        [{'a': 1}, None]
+    """
+    values: list[Any] = array.to_pylist()
+    if not has_extension(array.type):
+        return values
+    feature = from_arrow_type(array.type)
+    return [decode_value(feature, value) for value in values]

@@ -16,8 +16,8 @@ import pyarrow.types as pt
 
 from gristmill.errors import CastError, shorten
 from gristmill.features.cast import Misfit, cast_to, plain_array
-from gristmill.features.convert import feature_of_type, from_arrow_type, to_arrow_type
-from gristmill.features.encode import decode_value, needs_encoding
+from gristmill.features.convert import feature_of_type, to_arrow_type
+from gristmill.features.encode import decoded_values, needs_encoding
 from gristmill.features.infer import JSON
 from gristmill.features.serialize import register_kind, to_plain, with_id
 
@@ -131,8 +131,7 @@ def json_texts(array: pa.Array) -> list[str | None]:
     Raises:
         CastError: JSON has no such value.
     """
-    feature, encode = from_arrow_type(array.type), Json().encode_example
-    return [encode(decode_value(feature, value)) for value in array.to_pylist()]
+    return list(map(Json().encode_example, decoded_values(array)))
 
 
 def _plain(value: Any) -> Any:

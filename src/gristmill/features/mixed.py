@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
 from gristmill.features.build import array_from_values
+from gristmill.features.cast import cast_array
 from gristmill.features.convert import from_arrow_type
-from gristmill.features.encode import decode_value
+from gristmill.features.encode import decoded_values
 from gristmill.features.json_values import Json
 from gristmill.features.kinds import FeatureType, List
+from gristmill.features.visit import has_extension
 
 __all__ = ["array_of_mixed", "check_mixed_types", "feature_of_mixed", "widen_array"]
 
@@ -99,8 +101,13 @@ def _settle(values: list[Any], by_keys: bool) -> tuple[FeatureType, bool]:
         return List(Json() if odd_keys else items), False
     try:
         return from_arrow_type(array_from_values(there).type), False
-    except (SchemaConflictError, CastError):
-        # Integers that no Arrow type holds end here as well.
+    except SchemaConflictError:
+        return Json(), False
+    except CastError:
+        # Integers that no type holds, alone or next to other values; anything else is no question of types.
+        kinds = set(map(type, there))
+        if len(kinds) == 1 and kinds != {int}:
+            raise
         return Json(), False
 
 
@@ -121,16 +128,19 @@ def _is_many(value: Any) -> bool:
 
 
 def widen_array(array: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Brings a column to a type with `Json` inside, value by value: what was text is a text there.
+    """Brings a column to a wider type; where that has `Json` inside, value by value: what was text is a text there.
 
     Args:
         array: The column.
         type_: What `unify_types` made of its type and others.
 
+    Raises:
+        CastError: A value does not fit after all.
+
     Example:
         >>> widen_array(pa.array(["1", None]), pa.json_()).to_pylist()
         ['"1"', None]
     """
-    before = from_arrow_type(array.type)
-    values = [decode_value(before, value) for value in array.to_pylist()]
-    return array_from_values(values, from_arrow_type(type_))
+    if not has_extension(type_):
+        return cast_array(array, from_arrow_type(type_))
+    return array_from_values(decoded_values(array), from_arrow_type(type_))

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features.cast import cast_table
+from gristmill.features.infer import Clash, refuse
 from gristmill.features.schema import Features
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import writing
@@ -153,6 +154,14 @@ class Format(ABC, Generic[Options]):
             FileFormatError: The file's content is not what the format says.
             SchemaConflictError: A column has types that no type holds; names row and column.
         """
+
+    def clash(self, options: Options | Mapping[str, Any] | None = None) -> Clash:
+        """Says what the types of a column in two files become if they have no common type; by default an error.
+
+        Args:
+            options: See `parse_options`.
+        """
+        return refuse
 
     def write(
         self, batches: Iterable[pa.RecordBatch], target: Target, *, schema: pa.Schema, **options: Any

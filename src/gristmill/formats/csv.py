@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.errors import CastError
+from gristmill.features.infer import Clash, to_text
 from gristmill.features.schema import Features
 from gristmill.formats.base import Batches, Format, Target, output
 from gristmill.formats.csv_cells import cell_batches, column_names
@@ -73,6 +74,10 @@ class CsvFormat(Format[CsvOptions]):
             asked = settings.asked_types(column_names(file, settings))
             kinds = _settled(file, _Key(settings), _state(file))
             return pa.schema([pa.field(name, _type(name, kinds, asked)) for name in kinds])
+
+    def clash(self, options: CsvOptions | Mapping[str, Any] | None = None) -> Clash:
+        """Says that a column of numbers in one file and text in another is text: the text that stands in the files."""
+        return to_text
 
     def write(
         self,

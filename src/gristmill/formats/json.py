@@ -14,9 +14,12 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from gristmill.errors import InvalidArgumentError, SchemaConflictError
-from gristmill.features.build import table_from_rows
+from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
+from gristmill.features.build import columns_of_rows, table_from_rows
+from gristmill.features.infer import JSON, Clash, refuse, to_json
+from gristmill.features.mixed import array_of_mixed, check_mixed_types, widen_array
 from gristmill.features.schema import Features
+from gristmill.features.visit import has_extension, map_leaves
 from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, output
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
 from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block
@@ -39,7 +42,8 @@ class JsonOptions:
         use_threads: Accepted; parsing is parallel.
         block_size: Accepted; the older name of `chunksize`.
         newlines_in_values: Accepted; values that span lines are recognised.
-        on_mixed_types: Accepted; mixed values are an error until the Json feature is there.
+        on_mixed_types: ``"use_json"`` makes `Json` columns, items and fields of values that have no common type; None
+            makes them an error.
         parse_agent_traces: Accepted; rows are read as they are.
     """
 
@@ -54,6 +58,7 @@ class JsonOptions:
     parse_agent_traces: bool = True
 
     def __post_init__(self) -> None:
+        check_mixed_types(self.on_mixed_types)
         if self.chunksize < 1:
             raise InvalidArgumentError.from_value("chunksize", self.chunksize, "a positive number of bytes")
 
@@ -80,10 +85,11 @@ class JsonFormat(Format[JsonOptions]):
         if only_hint and hint is not None:
             hint = pa.schema([field for field in hint if field.name in (columns or ())])
         fit = fitter(shape, columns, file)
+        wanted = shape if schema is not None or _has_json(shape) else None
         with reading_text(file, "JSON"):
             row = start.row
             for block, skip in _blocks(file, options, start):
-                table = _parsed(block, file, row - skip, hint, only_hint, schema)
+                table = _parsed(block, file, row - skip, hint, only_hint, wanted)
                 if columns is not None:
                     table = table.select([name for name in table.column_names if name in columns])
                 if table.num_rows <= skip:
@@ -100,6 +106,10 @@ class JsonFormat(Format[JsonOptions]):
         with reading_text(file, "JSON"):
             stat = file.path.stat()
             return _settled(file, settings, (stat.st_mtime_ns, stat.st_size))
+
+    def clash(self, options: JsonOptions | Mapping[str, Any] | None = None) -> Clash:
+        """Says that mixed values become `Json`, unless ``on_mixed_types=None``."""
+        return _clash(self.parse_options(options))
 
     def write(
         self,
@@ -157,15 +167,41 @@ def _parsed(
     only_hint: bool,
     schema: pa.Schema | None,
 ) -> pa.Table:
-    try:
-        return parse_block(block, file, row, hint, only_hint=only_hint)
-    except SchemaConflictError:
-        if schema is None:
-            raise
-    # Mixed values can mean one thing to the features asked for: names and ids of a class label.
+    if schema is None or not _has_json(schema):
+        try:
+            return parse_block(block, file, row, hint, only_hint=only_hint)
+        except SchemaConflictError:
+            if schema is None:
+                raise
+    # `Json` keeps values exactly. Mixed values can mean one thing to the features asked for: names and ids of a class label.
     return table_from_rows(
         parse_rows(block, file, row), Features.from_arrow_schema(schema), file=file.name, first_row=row
     )
+
+
+def _has_json(schema: pa.Schema) -> bool:
+    return any(has_extension(field.type) for field in schema)
+
+
+def _clash(options: JsonOptions) -> Clash:
+    return refuse if options.on_mixed_types is None else to_json
+
+
+def _parsed_mixed(
+    block: Block, file: SourceFile, row: int, hint: pa.Schema | None, options: JsonOptions
+) -> pa.Table:
+    """Parses a block for its types."""
+    try:
+        return parse_block(block, file, row, hint)
+    except (SchemaConflictError, CastError):
+        if options.on_mixed_types is None:
+            raise
+    columns = columns_of_rows(parse_rows(block, file, row), file=file.name, first_row=row)
+    arrays = {
+        name: array_of_mixed(values, column=name, file=file.name, first_row=row)
+        for name, values in columns.items()
+    }
+    return pa.table(arrays)
 
 
 @lru_cache(maxsize=256)
@@ -173,13 +209,56 @@ def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int]) ->
     schema: pa.Schema | None = None
     hint: pa.Schema | None = None
     row = 0
+    widened: set[str] = set()
     for block, _ in _blocks(file, options, Position()):
-        table = parse_block(block, file, row, hint)
+        table = _parsed_mixed(block, file, row, hint, options)
         if table.num_rows:
-            schema = unify_block(schema, table, block, file, row)
+            before, schema = schema, unify_block(schema, table, block, file, row, _clash(options))
+            widened |= _widened(before, table.schema, schema)
             hint = hint_from(schema)
             row += table.num_rows
-    return _EMPTY if schema is None else schema
+    if schema is None:
+        return _EMPTY
+    return (
+        schema if options.on_mixed_types is None or not widened else _checked(file, options, schema, widened)
+    )
+
+
+def _widened(before: pa.Schema | None, found: pa.Schema, after: pa.Schema) -> set[str]:
+    """Names the columns whose values in some block have a narrower type than they end up with."""
+    sides = [side for side in (before, found) if side is not None]
+    return {
+        field.name
+        for field in after
+        for side in sides
+        if field.name in side.names
+        and side.field(field.name).type not in (field.type, pa.null())
+        and _has_wide_numbers(field.type)
+    }
+
+
+def _has_wide_numbers(type_: pa.DataType) -> bool:
+    found: list[pa.DataType] = []
+    map_leaves(type_, found.append)
+    return pa.float64() in found or pa.uint64() in found
+
+
+def _checked(file: SourceFile, options: JsonOptions, schema: pa.Schema, names: set[str]) -> pa.Schema:
+    """Makes `Json` of columns of numbers whose types have a common one that does not hold every value.
+
+    Integers become floats next to floats, but one above 2**53 may be none: within a block that is seen at once.
+    """
+    row = 0
+    for block, _ in _blocks(file, options, Position()):
+        table = _parsed_mixed(block, file, row, None, options)
+        for name in names.intersection(table.column_names):
+            position = schema.get_field_index(name)
+            try:
+                widen_array(table.column(name), schema.field(position).type)
+            except CastError:
+                schema = schema.set(position, pa.field(name, JSON))
+        row += table.num_rows
+    return schema
 
 
 def _blocks(file: SourceFile, options: JsonOptions, start: Position) -> Iterator[tuple[Block, int]]:

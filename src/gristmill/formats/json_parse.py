@@ -20,7 +20,7 @@ import pyarrow.types as pt
 
 from gristmill.errors import DataError, FileFormatError, SchemaConflictError
 from gristmill.features.build import table_from_rows
-from gristmill.features.infer import unify_schemas
+from gristmill.features.infer import Clash, refuse, unify_schemas
 from gristmill.features.visit import leaf_arrays, map_leaves
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import Block
@@ -235,9 +235,14 @@ def too_deep(file: SourceFile, row: int, line: int | None = None) -> FileFormatE
 
 
 def unify_block(
-    settled: pa.Schema | None, table: pa.Table, block: Block, file: SourceFile, first_row: int
+    settled: pa.Schema | None,
+    table: pa.Table,
+    block: Block,
+    file: SourceFile,
+    first_row: int,
+    clash: Clash = refuse,
 ) -> pa.Schema:
-    """Widens the schema settled so far by that of a block.
+    """Widens the schema settled so far by that of a block; `clash` as for `unify_types`.
 
     Raises:
         SchemaConflictError: They conflict; names the first row at fault.
@@ -245,7 +250,7 @@ def unify_block(
     if settled is None or settled == table.schema:
         return table.schema
     try:
-        return unify_schemas(settled, table.schema, file=file.name, row=first_row)
+        return unify_schemas(settled, table.schema, file=file.name, row=first_row, clash=clash)
     except RecursionError as error:
         raise too_deep(file, first_row) from error
     except SchemaConflictError:

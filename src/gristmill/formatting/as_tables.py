@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.features.arrays import ArrayND
 from gristmill.formatting.python_rows import PythonFormatter
 from gristmill.optional import require
 
@@ -36,17 +37,46 @@ class PandasFormatter:
 
     def __init__(self, features: Mapping[str, Any]) -> None:
         require("pandas", 'Dataset.set_format("pandas")')
+        self._features = features
         self._python = PythonFormatter(features)
 
     def column(self, name: str, values: pa.ChunkedArray) -> Any:
         """Converts one column to a series."""
-        return values.to_pandas().rename(name)
+        objects = self._objects(name, values)
+        return values.to_pandas().rename(name) if objects is None else objects
+
+    def _objects(self, name: str, values: pa.ChunkedArray) -> Any:
+        """Makes the series of a column whose values are not what is stored; None if they are."""
+        feature = self._features.get(name)
+        if isinstance(feature, ArrayND):
+            made: list[Any] = list(feature.to_numpy(values))
+        elif name in self._python.decoded:
+            made = self._python.column(name, values)
+        else:
+            return None
+        series = require("pandas", 'Dataset.set_format("pandas")').Series([None] * len(made), dtype=object)
+        for position, value in enumerate(made):
+            series.iat[position] = value
+        return series.rename(name)
 
     def batch(self, table: pa.Table) -> Any:
         """Converts a table to a frame."""
-        return table.to_pandas()
+        objects = {
+            position: series
+            for position, name in enumerate(table.column_names)
+            if (series := self._objects(name, table.column(position))) is not None
+        }
+        if not objects:
+            return table.to_pandas()
+        names = [name for position, name in enumerate(table.column_names) if position not in objects]
+        frame = (
+            table.select(names).to_pandas() if names else next(iter(objects.values())).to_frame().iloc[:, :0]
+        )
+        for position, series in objects.items():
+            frame.insert(position, table.column_names[position], series)
+        return frame
 
     def rows(self, table: pa.Table) -> list[Any]:
         """Converts a table to frames of one row."""
-        frame = table.to_pandas()
+        frame = self.batch(table)
         return [frame.iloc[position : position + 1].reset_index(drop=True) for position in range(len(frame))]
