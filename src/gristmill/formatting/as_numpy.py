@@ -30,8 +30,7 @@ class NumpyFormatter:
 
     def column(self, name: str, values: pa.ChunkedArray) -> Array:
         """Converts one column."""
-        made = self._convert(self._structure(name, values, False))
-        return made if isinstance(made, np.ndarray) else _objects(made)
+        return self._whole(self._structure(name, values, False))
 
     def batch(self, table: pa.Table) -> dict[str, Array]:
         """Converts a table to arrays by column."""
@@ -42,13 +41,11 @@ class NumpyFormatter:
         columns: list[Sequence[Any]] = []
         for name in table.column_names:
             values = table.column(name)
-            structure = self._structure(name, values, True)
-            if isinstance(structure, np.ndarray) and self._dtype is None and not is_list(values.type):
-                columns.append(structure)
-            elif isinstance(structure, list) and set(map(type, structure)) <= _SCALARS:
-                columns.append(structure)
-            else:
-                columns.append(self._convert(structure))
+            structure: Any = self._structure(name, values, True)
+            single = isinstance(structure, np.ndarray) and self._dtype is None and not is_list(values.type)
+            if not single and not (isinstance(structure, list) and set(map(type, structure)) <= _SCALARS):
+                structure = self._whole(structure)
+            columns.append(structure)
         return make_rows(table.column_names, columns, table.num_rows)
 
     def _structure(self, name: str, values: pa.ChunkedArray, by_row: bool) -> Any:
@@ -58,6 +55,12 @@ class NumpyFormatter:
         if name in self._python.decoded:
             return self._python.column(name, values)
         return structure_of(values, by_row)
+
+    def _whole(self, structure: Any) -> Array:
+        if isinstance(structure, list) and structure and set(map(type, structure)) == {str}:
+            return np.array(structure)
+        made: Array = self._convert(structure)
+        return made
 
     def _convert(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -69,18 +72,12 @@ class NumpyFormatter:
         if isinstance(value, Ragged):
             return _objects(Ragged(self._convert(value.flat), value.lengths).pieces())
         if isinstance(value, list):
-            return (
-                np.array(value)
-                if value and set(map(type, value)) == {str}
-                else _objects(list(map(self._convert, value)))
-            )
+            return _objects([self._convert(item) for item in value])
         if isinstance(value, dict):
             return {name: self._convert(item) for name, item in value.items()}
-        return (
-            self._tidy(np.asarray(value))[()]
-            if type(value) in _NUMBERS or isinstance(value, np.generic)
-            else value
-        )
+        if type(value) in _NUMBERS or isinstance(value, np.generic):
+            return self._tidy(np.asarray(value))[()]
+        return value
 
     def _tidy(self, array: Array) -> Array:
         kind = array.dtype.kind

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.errors import CastError
+from gristmill.features.arrays import ArrayND
 from gristmill.formatting.python_rows import PythonFormatter, Row, make_rows
 from gristmill.formatting.structure import Array, Ragged, structure_of
 
@@ -80,6 +81,7 @@ class TensorFormatter:
     """
 
     def __init__(self, features: Mapping[str, Any], framework: Framework) -> None:
+        self._features = features
         self._python = PythonFormatter(features)
         self._framework = framework
 
@@ -111,6 +113,10 @@ class TensorFormatter:
         return make_rows(table.column_names, columns, table.num_rows)
 
     def _structure(self, name: str, values: pa.ChunkedArray, by_row: bool) -> Any:
+        feature = self._features.get(name)
+        if isinstance(feature, ArrayND):
+            made = feature.to_numpy(values)
+            return list(made) if made.dtype == np.object_ else made
         if name in self._python.decoded:
             return self._python.column(name, values)
         return structure_of(values, by_row)

@@ -69,7 +69,7 @@ def _structure(array: pa.Array, by_row: bool) -> Any:
         return _structs(array)
     number = pt.is_integer(kind) or pt.is_floating(kind)
     if number and by_row and array.null_count and pt.is_integer(kind):
-        return [np.float32(np.nan) if value is None else np.int64(value) for value in array.to_pylist()]
+        return [np.float64(np.nan) if value is None else np.int64(value) for value in array.to_pylist()]
     if number or pt.is_temporal(kind) or (pt.is_boolean(kind) and not array.null_count):
         return array.to_numpy(zero_copy_only=False)
     return array.to_pylist()
