@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.formats.json_write import encoder, json_rows
@@ -72,11 +72,13 @@ def tables(draw: Any) -> Any:
     return table.slice(start, draw(st.integers(0, rows - start)))
 
 
+@settings(deadline=None)
 @given(tables(), st.booleans(), st.sampled_from(["\n", ",\n"]))
 def test_columns_write_the_bytes_that_rows_do(table, force_ascii, end):
     assert by_columns(table, force_ascii, end) == by_rows(table, force_ascii, end)
 
 
+@settings(deadline=None)
 @given(st.lists(floats))
 def test_floats_are_written_as_python_writes_them(values):
     written = [json.loads(line)["x"] for line in by_columns(pa.table({"x": values})).splitlines()]

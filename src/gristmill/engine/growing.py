@@ -175,7 +175,7 @@ class GrowingTable:
             segment = temporary_name(self.path)
             schema = table.schema.with_metadata(self.metadata or None)
             self._segments.append((segment, schema))
-            self._writer = ArrowFileWriter(segment, schema).__enter__()
+            self._writer = ArrowFileWriter(segment, schema, durable=False).__enter__()
         self._writer.write_table(table)
 
     def _close_segment(self) -> None:
@@ -198,7 +198,7 @@ class GrowingTable:
         if len(self._segments) == 1 and self._segments[0][1].equals(schema, check_metadata=True):
             self._segments.pop()[0].replace(self.path)
             return
-        with ArrowFileWriter(self.path, schema) as writer:
+        with ArrowFileWriter(self.path, schema, durable=False) as writer:
             for table in self._widened(open_arrow(segment) for segment, _ in self._segments):
                 writer.write_table(table)
 

@@ -227,6 +227,7 @@ def _build_numpy(array: np.ndarray[Any, Any]) -> Any:
 
 
 _LISTS = (list, tuple, np.ndarray)
+_PLAIN_LISTS = {list, tuple, type(None)}
 
 
 def _build_list(values: list[Any]) -> Any:
@@ -271,15 +272,17 @@ def _none(value: Any) -> bool | None:
 
 
 def _build_lists(values: list[Any]) -> Any:
-    plain = [
-        np.asarray(value) if value is not None and _array_like(type(value)) else value for value in values
-    ]
-    lengths = np.array([0 if value is None else _items(value) for value in plain], dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    arrays = [value for value in plain if value is not None]
+    kinds = set(map(type, values))
+    plain = values
+    if not kinds <= _PLAIN_LISTS:
+        plain = [np.asarray(value) if _array_like(type(value)) else value for value in values]
+    arrays = plain if type(None) not in kinds else [value for value in plain if value is not None]
+    offsets = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(np.fromiter(_lengths(plain, kinds), np.int64, len(values)), out=offsets[1:])
     try:
         if (
-            all(isinstance(value, np.ndarray) for value in arrays)
+            not kinds <= _PLAIN_LISTS
+            and all(isinstance(value, np.ndarray) for value in arrays)
             and len({(v.dtype, v.shape[1:]) for v in arrays}) == 1
         ):
             items = _build_numpy(np.concatenate(arrays))
@@ -294,6 +297,12 @@ def _build_lists(values: list[Any]) -> Any:
     if len(items) > 2**31 - 1:
         return pa.LargeListArray.from_arrays(offsets, items, mask=mask)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=mask)
+
+
+def _lengths(values: list[Any], kinds: set[type]) -> Iterable[int]:
+    if kinds <= {list, tuple}:
+        return map(len, values)
+    return (0 if value is None else _items(value) for value in values)
 
 
 def _items(value: Any) -> int:

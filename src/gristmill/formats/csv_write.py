@@ -7,17 +7,30 @@ import io
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.errors import CastError, InvalidArgumentError
+from gristmill.features.encode import decoded_values
 from gristmill.formats.csv_options import MISSING
 from gristmill.formats.json_write import encoder
+from gristmill.formats.text_columns import (
+    TEXT,
+    bytes_of,
+    constant,
+    edge_bytes,
+    join,
+    replaced,
+    texts_with_bytes,
+)
 
 __all__ = ["write_csv"]
 
 _ROWS = 50_000
+_LONGEST_MISSING = max(map(len, MISSING))
+_BLANK = np.isin(np.arange(256), [ord(character) for character in "\t\n\f\r "])
 
 
 def write_csv(
@@ -67,17 +80,12 @@ def write_csv(
 
 
 def _lines(batch: Any, sep: str, missing: str) -> bytes:
-    cells = []
+    cells: list[Any] = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         text = _text(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column, sep, name)
-        cells.append(pc.fill_null(text, _large(missing)))
-    rows = pc.binary_join_element_wise(*cells, _large(sep)) if len(cells) > 1 else cells[0]
-    lines = rows.to_pylist()
-    return "".join(line + "\n" for line in lines).encode()
-
-
-def _large(text: str | None) -> Any:
-    return pa.scalar(text, pa.large_string())
+        cells += [pc.fill_null(text, constant(missing)) if text.null_count else text, constant(sep)]
+    cells[-1] = constant("\n")
+    return bytes_of(join(cells))
 
 
 def _text(column: Any, sep: str, name: str) -> Any:
@@ -88,20 +96,20 @@ def _text(column: Any, sep: str, name: str) -> Any:
     if isinstance(type_, pa.BaseExtensionType):
         return _text(column.storage, sep, name)
     if pt.is_null(type_):
-        return pa.nulls(len(column), pa.large_string())
+        return pa.nulls(len(column), TEXT)
     if pt.is_boolean(type_):
-        return pc.if_else(column, _large("True"), _large("False"))
+        return pc.if_else(column, constant("True"), constant("False"))
     if pt.is_floating(type_):
         return _float_text(column)
     if pt.is_integer(type_) or pt.is_decimal(type_):
-        return pc.cast(column, pa.large_string())
+        return pc.cast(column, TEXT)
     if pt.is_nested(type_) or pt.is_temporal(type_):
         encode = encoder(force_ascii=False)
         plain = [None if value is None else encode(value).strip('"') if pt.is_temporal(type_) else encode(value)
-                 for value in column.to_pylist()]  # fmt: skip
-        return _quoted(pa.array(plain, pa.large_string()), sep)
+                 for value in decoded_values(column)]  # fmt: skip
+        return _quoted(pa.array(plain, TEXT), sep)
     try:
-        return _quoted(pc.cast(column, pa.large_string()), sep)
+        return _quoted(pc.cast(column, TEXT), sep)
     except pa.ArrowInvalid as error:
         raise CastError.at(
             f"{type_} can't be written as text ({error})",
@@ -113,17 +121,36 @@ def _text(column: Any, sep: str, name: str) -> Any:
 def _float_text(column: Any) -> Any:
     if pt.is_float16(column.type):
         column = pc.cast(column, pa.float32())
-    text = pc.cast(column, pa.large_string())
-    whole = pc.match_substring_regex(text, r"^-?[0-9]+$")
-    text = pc.if_else(whole, pc.binary_join_element_wise(text, _large(".0"), _large("")), text)
-    return pc.if_else(pc.is_nan(column), _large(None), text)
+    text = pc.cast(column, TEXT)
+    numbers = column.to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        whole = numbers == np.trunc(numbers)
+        large = bool((np.abs(numbers) >= 1e9).any())
+    if large:  # a whole number may be written with an exponent, and then needs nothing
+        whole &= pc.fill_null(pc.match_substring_regex(text, r"^-?[0-9]+$"), False).to_numpy(
+            zero_copy_only=False
+        )
+    if whole.any():
+        text = pc.if_else(pa.array(whole), join([text, constant(".0")]), text)
+    return pc.if_else(pc.is_nan(column), constant(None), text) if np.isnan(numbers).any() else text
 
 
 def _quoted(text: Any, sep: str) -> Any:
-    structural = pc.match_substring_regex(text, rf'["\r\n\x{ord(sep):02x}]|^\s|\s$')
-    confusing = pc.is_in(text, pa.array(MISSING, pa.large_string()))
-    needs = pc.or_(structural, confusing)
-    if not pc.any(needs).as_py():
+    special = np.uint8(ord(sep))
+
+    def is_structural(data: Any) -> Any:
+        return (data == ord('"')) | (data == ord("\n")) | (data == ord("\r")) | (data == special)
+
+    needs = np.zeros(len(text), np.bool_)
+    needs[texts_with_bytes(text, is_structural)] = True
+    filled, first, last = edge_bytes(text)
+    needs[filled[_BLANK[first] | _BLANK[last]]] = True
+    if pc.any(pc.less_equal(pc.binary_length(text), _LONGEST_MISSING)).as_py():
+        needs |= pc.is_in(text, pa.array(MISSING, TEXT)).to_numpy(zero_copy_only=False)
+    if text.null_count:
+        needs &= text.is_valid().to_numpy(zero_copy_only=False)
+    odd = np.flatnonzero(needs)
+    if not len(odd):
         return text
-    doubled = pc.replace_substring(text, '"', '""')
-    return pc.if_else(needs, pc.binary_join_element_wise(_large('"'), doubled, _large('"'), _large("")), text)
+    doubled = pc.replace_substring(text.take(pa.array(odd)), '"', '""')
+    return replaced(text, odd, join([constant('"'), doubled, constant('"')]))

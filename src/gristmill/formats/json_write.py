@@ -18,10 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from gristmill.features.encode import decoded_values
+from gristmill.formats.text_columns import TEXT, bytes_of, constant, join, replaced, texts_with_bytes
+
 __all__ = ["encoder", "json_rows"]
 
 _ROWS = 10_000
-_TEXT = pa.large_string()
 
 
 def encoder(force_ascii: bool = True) -> Any:
@@ -101,18 +103,7 @@ def json_rows(batches: Iterable[Any], force_ascii: bool = True, end: str = "\n")
                 column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
                 for column in piece.columns
             ]
-            yield _bytes(texts.objects(piece.schema.names, columns, end))
-
-
-def _bytes(texts: Any) -> bytes:
-    """Gives all texts of a fresh large_string array in a row."""
-    _, offsets, data = texts.buffers()
-    size = int(np.frombuffer(offsets, np.int64)[len(texts)])
-    return data.slice(0, size).to_pybytes() if size else b""
-
-
-def _large(text: str | None) -> Any:
-    return pa.scalar(text, _TEXT)
+            yield bytes_of(texts.objects(piece.schema.names, columns, end))
 
 
 class _Texts:
@@ -130,40 +121,40 @@ class _Texts:
             before += self._encode(name) + ":"
             if _is_text(column.type) and not column.null_count:
                 # The quotes can stand in the constant parts.
-                pieces += [_large(before + '"'), self._escaped(column)]
+                pieces += [constant(before + '"'), self._escaped(column)]
                 before = '",'
             else:
-                pieces += [_large(before), self.values(column)]
+                pieces += [constant(before), self.values(column)]
                 before = ","
-        pieces.append(_large(before.removesuffix(",") + "}" + end))
-        return pc.binary_join_element_wise(*pieces, _large(""))
+        pieces.append(constant(before.removesuffix(",") + "}" + end))
+        return join(pieces)
 
     def values(self, array: Any) -> Any:
         """Gives the JSON text of each value of an array."""
         kind = array.type
         if pt.is_null(kind):
-            return pa.array(["null"] * len(array), _TEXT)
+            return pa.array(["null"] * len(array), TEXT)
         if pt.is_boolean(kind):
-            return self._or_null(pc.if_else(array, _large("true"), _large("false")))
+            return self._or_null(pc.if_else(array, constant("true"), constant("false")))
         if pt.is_integer(kind):
-            return self._or_null(array.cast(_TEXT))
+            return self._or_null(array.cast(TEXT))
         if pt.is_floating(kind):
             return self._or_null(_float_texts(array))
         if _is_text(kind):
-            quoted = pc.binary_join_element_wise(_large('"'), self._escaped(array), _large('"'), _large(""))
+            quoted = join([constant('"'), self._escaped(array), constant('"')])
             return self._or_null(quoted)
         if pt.is_list(kind) or pt.is_large_list(kind) or pt.is_fixed_size_list(kind):
             return self._lists(array)
         if pt.is_struct(kind) and kind.num_fields:
             made = self.objects([field.name for field in kind], array.flatten())
-            return made if not array.null_count else pc.if_else(array.is_valid(), made, _large("null"))
+            return made if not array.null_count else pc.if_else(array.is_valid(), made, constant("null"))
         if pt.is_dictionary(kind):
             return self.values(array.dictionary_decode())
-        return pa.array(map(self._encode, array.to_pylist()), _TEXT, size=len(array))
+        return pa.array(map(self._encode, decoded_values(array)), TEXT, size=len(array))
 
     @staticmethod
     def _or_null(texts: Any) -> Any:
-        return pc.fill_null(texts, _large("null")) if texts.null_count else texts
+        return pc.fill_null(texts, constant("null")) if texts.null_count else texts
 
     def _lists(self, array: Any) -> Any:
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
@@ -172,40 +163,30 @@ class _Texts:
         # `flatten` leaves out what lies under nulls, as the lengths do.
         items = self.values(array.flatten())
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), items)
-        joined = pc.binary_join(lists, _large(","))
-        made = pc.binary_join_element_wise(_large("["), joined, _large("]"), _large(""))
-        return made if not array.null_count else pc.if_else(array.is_valid(), made, _large("null"))
+        joined = pc.binary_join(lists, constant(","))
+        made = join([constant("["), joined, constant("]")])
+        return made if not array.null_count else pc.if_else(array.is_valid(), made, constant("null"))
 
     def _escaped(self, array: Any) -> Any:
         """Escapes what JSON text may not hold; only the texts that hold such a byte are looked at one by one."""
-        texts = array.cast(_TEXT)
-        odd = self._odd(texts)
+        texts = array.cast(TEXT)
+        odd = texts_with_bytes(texts, self._is_odd)
         if not len(odd):
             return texts
         if len(odd) > len(texts) // 4:
             escaped = [None if text is None else self._encode(text)[1:-1] for text in texts.to_pylist()]
-            return pa.array(escaped, _TEXT)
+            return pa.array(escaped, TEXT)
         escaped = [self._encode(text)[1:-1] for text in texts.take(pa.array(odd)).to_pylist()]
-        return _replaced(texts, odd, escaped)
+        return replaced(texts, odd, escaped)
 
-    def _odd(self, texts: Any) -> Any:
-        """Finds the texts that hold a byte that has to be escaped."""
-        _, offsets_buffer, data_buffer = texts.buffers()
-        if data_buffer is None or not len(texts):
-            return np.empty(0, np.int64)
-        offsets = np.frombuffer(offsets_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    def _is_odd(self, data: Any) -> Any:
+        """Says which bytes have to be escaped."""
         # Below the space and above the tilde in one comparison: bytes wrap around.
         highest = 0x7E if self._force_ascii else 0xFF
         mask = (data - np.uint8(0x20)) > np.uint8(highest - 0x20)
         mask |= data == np.uint8(ord('"'))
         mask |= data == np.uint8(ord("\\"))
-        positions = np.flatnonzero(mask)
-        if not len(positions):
-            return positions
-        found = np.unique(np.searchsorted(offsets, positions + offsets[0], side="right") - 1)
-        # A null can lie over bytes; there is nothing to escape in it.
-        return found[texts.is_valid().to_numpy(zero_copy_only=False)[found]] if texts.null_count else found
+        return mask
 
 
 def _float_texts(array: Any) -> Any:
@@ -220,25 +201,17 @@ def _float_texts(array: Any) -> Any:
         whole = plain & (numbers == np.trunc(numbers))
     plain |= size == 0
     whole |= size == 0
-    texts = array.cast(_TEXT)
+    texts = array.cast(TEXT)
     if whole.any():
-        texts = pc.if_else(
-            pa.array(whole), pc.binary_join_element_wise(texts, _large(".0"), _large("")), texts
-        )
+        texts = pc.if_else(pa.array(whole), join([texts, constant(".0")]), texts)
     odd = np.flatnonzero(~plain)
     if len(odd):
-        texts = _replaced(
+        texts = replaced(
             texts,
             odd,
             [repr(number) if math.isfinite(number) else None for number in numbers[odd].tolist()],
         )
     return texts
-
-
-def _replaced(texts: Any, positions: Any, values: list[str | None]) -> Any:
-    mask = np.zeros(len(texts), np.bool_)
-    mask[positions] = True
-    return pc.replace_with_mask(texts, pa.array(mask), pa.array(values, _TEXT))
 
 
 def _is_text(kind: Any) -> bool:

@@ -1,0 +1,102 @@
+"""Columns of text on their way into a text file: found, replaced and joined without a look at each in Python.
+
+All texts here are `large_string` arrays, whose 64-bit offsets any number of joined rows fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["TEXT", "bytes_of", "constant", "edge_bytes", "join", "replaced", "texts_with_bytes"]
+
+TEXT = pa.large_string()
+Positions = npt.NDArray[np.int64]
+
+
+def constant(text: str | None) -> Any:
+    """Makes a scalar that stands for a column of equal texts."""
+    return pa.scalar(text, TEXT)
+
+
+def join(pieces: Sequence[Any]) -> Any:
+    """Joins texts and constants, row by row; null where one of them is.
+
+    Example:
+        >>> join([constant("<"), pa.array(["a", None], TEXT), constant(">")]).to_pylist()
+        ['<a>', None]
+    """
+    return pc.binary_join_element_wise(*pieces, constant(""))
+
+
+def bytes_of(texts: Any) -> bytes:
+    """Gives all texts of an array without nulls, one after another, as UTF-8."""
+    offsets, data = _buffers(texts)
+    return data.tobytes() if len(offsets) > 1 else b""
+
+
+def texts_with_bytes(texts: Any, odd: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.bool_]]) -> Positions:
+    """Finds the texts that hold certain bytes.
+
+    Args:
+        texts: The texts.
+        odd: Given the UTF-8 bytes of all texts, says which ones are meant.
+
+    Returns:
+        The positions of those texts that hold one, in order; a null never does.
+
+    Example:
+        >>> texts_with_bytes(pa.array(["a", None, "bx", "x"], TEXT), lambda data: data == ord("x")).tolist()
+        [2, 3]
+    """
+    offsets, data = _buffers(texts)
+    if not len(data):
+        return np.empty(0, np.int64)
+    at = np.flatnonzero(odd(data))
+    if not len(at):
+        return at
+    found = np.unique(np.searchsorted(offsets, at, side="right") - 1)
+    # A null can lie over bytes.
+    return found[texts.is_valid().to_numpy(zero_copy_only=False)[found]] if texts.null_count else found
+
+
+def edge_bytes(texts: Any) -> tuple[Positions, npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Gives the first and the last byte of each text that is not empty.
+
+    Returns:
+        (positions of those texts, their first bytes, their last bytes).
+    """
+    offsets, data = _buffers(texts)
+    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+    return filled, data[offsets[filled]], data[offsets[filled + 1] - 1]
+
+
+def replaced(texts: Any, positions: Positions, values: Any) -> Any:
+    """Puts other texts at some positions.
+
+    Args:
+        texts: The texts.
+        positions: Where, in order.
+        values: The new ones: a list of str or None, or an array.
+    """
+    mask = np.zeros(len(texts), np.bool_)
+    mask[positions] = True
+    new = pa.array(values, TEXT) if isinstance(values, list) else values
+    return pc.replace_with_mask(texts, pa.array(mask), new)
+
+
+def _buffers(texts: Any) -> tuple[Positions, npt.NDArray[np.uint8]]:
+    """Gives the bytes of all texts and where in them each begins, one more for the end."""
+    _, offsets_buffer, data_buffer = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    offsets = np.frombuffer(offsets_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    if data_buffer is None:
+        return offsets, np.empty(0, np.uint8)
+    data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    return offsets - offsets[0] if offsets[0] else offsets, data
