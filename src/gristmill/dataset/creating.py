@@ -18,11 +18,10 @@ from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import CastError, GristmillError, InvalidArgumentError, TransformError
 from gristmill.features import Features
 from gristmill.features.build import columns_of_rows, table_from_columns, table_from_rows
-from gristmill.features.cast import cast_table
+from gristmill.features.cast import cast_table, own_types
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.infer import Clash, refuse, to_json
 from gristmill.features.mixed import array_of_mixed, check_mixed_types
-from gristmill.features.visit import has_extension
 from gristmill.files.borders import reading
 from gristmill.fingerprint import (
     Hasher,
@@ -55,19 +54,13 @@ def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Feat
         raise InvalidArgumentError.from_value("arrow_table", table, "a pyarrow.Table")
     if features is None:
         features = Features.from_arrow_schema(table.schema)
-        if any(_is_foreign(field, features[field.name]) for field in table.schema):
-            table = cast_table(table, features)
+        table = own_types(table)
     elif list(features) != table.column_names or any(
         to_arrow_type(features[field.name]) != field.type for field in table.schema
     ):
         table = cast_table(table, features)
         features = Features(features)
     return table.replace_schema_metadata(None) if table.schema.metadata else table, features
-
-
-def _is_foreign(field: pa.Field, feature: Any) -> bool:
-    """Says whether a column has extension types of another library, whose storage is what we keep."""
-    return has_extension(field.type) and to_arrow_type(feature) != field.type
 
 
 def wanted_features(features: Features | None, info: DatasetInfo | None) -> Features | None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill.errors import FileFormatError
+from gristmill.features.cast import own_types
 from gristmill.files.atomic import sync_folder, temporary_name
 from gristmill.files.borders import reading, writing
 
@@ -215,7 +216,7 @@ def open_arrow(path: str | os.PathLike[str], in_memory: bool = False) -> pa.Tabl
             reader = pa.ipc.open_stream(source)
         table = reader.read_all()
         table.validate()
-    return table
+    return own_types(table)
 
 
 def open_many(paths: list[Path], in_memory: bool = False) -> pa.Table:
