@@ -15,6 +15,7 @@ from gristmill.not_there_yet import MissingFunction, missing_class
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares this list with _HOMES
     from gristmill import config, errors, logging
     from gristmill import errors as exceptions
+    from gristmill.combine import concatenate_datasets, interleave_datasets
     from gristmill.dataset import Column, Dataset
     from gristmill.dataset_dict import DatasetDict
     from gristmill.features import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill.fingerprint import disable_caching, enable_caching, is_caching_enabled
     from gristmill.hub.client import HubClient
     from gristmill.info import DatasetInfo
-    from gristmill.load import DownloadMode, VerificationMode, load_dataset
+    from gristmill.load import DownloadMode, VerificationMode, load_dataset, load_from_disk
     from gristmill.progress import (
         are_progress_bars_disabled,
         disable_progress_bar,
@@ -73,6 +74,7 @@ _HOMES = {
     "Value": "features",
     "VerificationMode": "load",
     "are_progress_bars_disabled": "progress",
+    "concatenate_datasets": "combine",
     "config": "",
     "disable_caching": "fingerprint",
     "disable_progress_bar": "progress",
@@ -82,9 +84,11 @@ _HOMES = {
     "enable_progress_bars": "progress",
     "errors": "",
     "exceptions": "errors",
+    "interleave_datasets": "combine",
     "is_caching_enabled": "fingerprint",
     "is_progress_bar_enabled": "progress",
     "load_dataset": "load",
+    "load_from_disk": "load",
     "logging": "",
 }
 
@@ -114,15 +118,12 @@ _MISSING_CLASSES = [
     "Video",
 ]
 _MISSING_FUNCTIONS = [
-    "concatenate_datasets",
     "get_dataset_config_info",
     "get_dataset_config_names",
     "get_dataset_default_config_name",
     "get_dataset_infos",
     "get_dataset_split_names",
-    "interleave_datasets",
     "load_dataset_builder",
-    "load_from_disk",
 ]
 
 __all__ = [

@@ -90,6 +90,28 @@ class DatasetInfo:
         """Makes a copy that shares nothing with this one."""
         return copy.deepcopy(self)
 
+    @classmethod
+    def from_merge(cls, dataset_infos: list[DatasetInfo | None]) -> DatasetInfo:
+        """Joins what several infos say in words; what they say of files and sizes holds for none of the others.
+
+        Args:
+            dataset_infos: The infos; None among them is left out. If all are equal, the result is a copy of them.
+
+        Example:
+            >>> DatasetInfo.from_merge(
+            ...     [DatasetInfo(license="mit"), DatasetInfo(license="bsd")]
+            ... ).license.split()
+            ['mit', 'bsd']
+        """
+        infos = [info for info in dataset_infos if info is not None]
+        if infos and all(info == infos[0] for info in infos):
+            return infos[0].copy()
+
+        def joined(name: str) -> str:
+            return "\n\n".join(dict.fromkeys(text for info in infos if (text := getattr(info, name))))
+
+        return cls(joined("description"), joined("citation"), joined("homepage"), joined("license"))
+
     def update(self, other_dataset_info: DatasetInfo, ignore_none: bool = True) -> None:
         """Takes over what another info knows.
 

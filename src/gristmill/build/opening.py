@@ -15,7 +15,6 @@ from gristmill import config
 from gristmill.build.keys import shard_names, shard_stem
 from gristmill.build.prepare import ORIGINS_FILENAME
 from gristmill.build.split_spec import SplitPart
-from gristmill.dataset import Dataset
 from gristmill.errors import FileFormatError
 from gristmill.features import Features
 from gristmill.files.borders import reading
@@ -25,6 +24,27 @@ from gristmill.table.arrow_file import open_many
 from gristmill.table.origins import Origins
 
 _MOST_SHARDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class OpenRows:
+    """Rows of prepared splits, ready to become a dataset: the fields are what its private constructor takes.
+
+    Attributes:
+        table: The rows.
+        split: Name of the split.
+        fingerprint: The hash that stands for the rows.
+        origins: Where each row came from, if known.
+        cache_dir: Where transforms keep their results.
+        cache_files: The Arrow files behind the table, in order.
+    """
+
+    table: pa.Table
+    split: str
+    fingerprint: str
+    origins: Origins | None
+    cache_dir: Path
+    cache_files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,17 +74,9 @@ class OpenSplit:
         """Its columns."""
         return self.info.features or Features()
 
-    def to_dataset(self, info: DatasetInfo) -> Dataset:
-        """Makes the dataset of all its rows."""
-        return Dataset._from_parts(
-            self.table,
-            info=info,
-            split=self.split.name,
-            fingerprint=self.fingerprint,
-            origins=self.origins,
-            cache_dir=self.folder,
-            cache_files=self.files,
-        )
+    def all_rows(self) -> OpenRows:
+        """Gives all its rows."""
+        return OpenRows(self.table, self.split.name, self.fingerprint, self.origins, self.folder, self.files)
 
 
 def open_prepared(
@@ -134,26 +146,25 @@ def _read_origins(path: Path, source: str, revision: str | None) -> Origins | No
         if value is None:
             return None
         origins = Origins.from_json(value)
-        "".join(file for _, _, file in origins.places).encode()
+        "".join(file or "" for _, _, file in origins.places).encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise FileFormatError.at(f"can't be read ({error})", file=path) from error
     places = tuple((source, revision, file) for _, _, file in origins.places)
     return dataclasses.replace(origins, places=places)
 
 
-def join_parts(parts: Sequence[SplitPart], opened: Mapping[str, OpenSplit], info: DatasetInfo) -> Dataset:
+def join_parts(parts: Sequence[SplitPart], opened: Mapping[str, OpenSplit]) -> OpenRows:
     """Gives the rows that parts of splits mean, one after another.
 
     Args:
         parts: From `wanted_parts`.
         opened: Split -> its open files.
-        info: What is known about the dataset.
 
     Returns:
-        A dataset over the same files; nothing is copied.
+        Rows over the same files; nothing is copied.
     """
     if len(parts) == 1 and parts[0].whole:
-        return opened[parts[0].split].to_dataset(info)
+        return opened[parts[0].split].all_rows()
     tables, origins, names = [], [], []
     for part in parts:
         split = opened[part.split]
@@ -162,9 +173,8 @@ def join_parts(parts: Sequence[SplitPart], opened: Mapping[str, OpenSplit], info
         names.append(f"{split.fingerprint}[{rows.start}:{rows.stop}]")
         if split.origins is not None:
             origins.append(split.origins.slice(rows.start, len(rows)))
-    return Dataset._from_parts(
+    return OpenRows(
         pa.concat_tables(tables),
-        info=info,
         split="+".join(part.text for part in parts),
         fingerprint=hashlib.sha256("+".join(names).encode()).hexdigest()[:16],
         origins=Origins.concat(origins) if len(origins) == len(parts) else None,

@@ -12,11 +12,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.dataset import columns, creating, export, filtering, mapping, splitting
+from gristmill.dataset import (
+    batching,
+    casting,
+    columns,
+    combining,
+    creating,
+    export,
+    files,
+    filtering,
+    flattening,
+    frames,
+    labels,
+    mapping,
+    saving,
+    sorting,
+    splitting,
+    tidying,
+)
+from gristmill.dataset import sql as sql_module
 from gristmill.dataset.calling import Caller
 from gristmill.dataset.column import Column
 from gristmill.dataset.identity import Identity
 from gristmill.dataset.place import Place
+from gristmill.dataset.rewriting import rewrite
 from gristmill.dataset.rows import parse_key
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -376,6 +395,278 @@ class Dataset:
             cache_files=made.files,
         )
 
+    @classmethod
+    def from_polars(
+        cls,
+        df: Any,
+        features: Features | None = None,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+    ) -> Dataset:
+        """Makes a dataset of a polars frame.
+
+        Args:
+            df: A polars frame.
+            features: As for `from_dict`.
+            info: As for `from_dict`.
+            split: As for `from_dict`.
+
+        Raises:
+            CastError: A value does not fit its feature.
+        """
+        return cls(frames.from_polars(df, creating.wanted_features(features, info)), info, split)
+
+    @staticmethod
+    def from_csv(
+        path_or_paths: Any,
+        split: NamedSplit | None = None,
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        num_proc: int | None = None,
+        **kwargs: Any,
+    ) -> Dataset:
+        r"""Reads CSV files; what was read once is opened from the cache as long as the files have not changed.
+
+        Args:
+            path_or_paths: A path, pattern or URL, or several.
+            split: Name of the split, ``"train"`` by default.
+            features: What the columns shall be; each value is checked. Settled over all rows if left out.
+            cache_dir: Folder of the cache; ``HF_DATASETS_CACHE`` by default.
+            keep_in_memory: Read the prepared rows into memory instead of mapping them.
+            num_proc: Accepted for compatibility.
+            **kwargs: Options of the CSV reader, for example ``sep``.
+
+        Raises:
+            DataFilesNotFoundError: A path means nothing.
+            DatasetGenerationError: A file can't be read or does not fit; the cause says which and where.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     file = Path(folder, "a.csv")
+            ...     _ = file.write_text("n,s\n1,x\n,y\n")
+            ...     Dataset.from_csv(str(file), cache_dir=folder).to_dict()
+            {'n': [1, None], 's': ['x', 'y']}
+        """
+        return Dataset._of_files(
+            "csv", path_or_paths, split, features, cache_dir, keep_in_memory, num_proc, options=kwargs
+        )
+
+    @staticmethod
+    def from_json(
+        path_or_paths: Any,
+        split: NamedSplit | None = None,
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        field: str | None = None,
+        num_proc: int | None = None,
+        **kwargs: Any,
+    ) -> Dataset:
+        """Reads JSON files: objects a line, one array, or a field of one object.
+
+        Args:
+            path_or_paths: As for `from_csv`.
+            split: As for `from_csv`.
+            features: As for `from_csv`.
+            cache_dir: As for `from_csv`.
+            keep_in_memory: As for `from_csv`.
+            field: The field that holds the rows.
+            num_proc: Accepted for compatibility.
+            **kwargs: Options of the JSON reader.
+
+        Raises:
+            DataFilesNotFoundError: A path means nothing.
+            DatasetGenerationError: A file can't be read or does not fit; the cause says which and where.
+        """
+        options = kwargs if field is None else {"field": field, **kwargs}
+        return Dataset._of_files(
+            "json", path_or_paths, split, features, cache_dir, keep_in_memory, num_proc, options=options
+        )
+
+    @staticmethod
+    def from_parquet(
+        path_or_paths: Any,
+        split: NamedSplit | None = None,
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        columns: list[str] | None = None,
+        num_proc: int | None = None,
+        filters: Any = None,
+        fragment_scan_options: Any = None,  # noqa: ARG004  # documented
+        on_bad_files: str = "error",
+        **kwargs: Any,
+    ) -> Dataset:
+        """Reads Parquet files.
+
+        Args:
+            path_or_paths: As for `from_csv`.
+            split: As for `from_csv`.
+            features: As for `from_csv`.
+            cache_dir: As for `from_csv`.
+            keep_in_memory: As for `from_csv`.
+            columns: Read these columns only.
+            num_proc: Accepted for compatibility.
+            filters: Keep the rows that pass: an expression, or a list such as ``[("a", ">", 1)]``.
+            fragment_scan_options: Accepted for compatibility; row groups are read in bounded batches.
+            on_bad_files: ``"error"``, or ``"warn"`` or ``"skip"`` to go on without files that can't be read.
+            **kwargs: Options of the Parquet reader.
+
+        Raises:
+            DataFilesNotFoundError: A path means nothing.
+            DatasetGenerationError: A file can't be read or does not fit; the cause says which and where.
+        """
+        options = kwargs if on_bad_files == "error" else {"on_bad_files": on_bad_files, **kwargs}
+        return Dataset._of_files(
+            "parquet",
+            path_or_paths,
+            split,
+            features,
+            cache_dir,
+            keep_in_memory,
+            num_proc,
+            columns=columns,
+            filters=filters,
+            options=options,
+        )
+
+    @staticmethod
+    def from_text(
+        path_or_paths: Any,
+        split: NamedSplit | None = None,
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        num_proc: int | None = None,
+        keep_linebreaks: bool = False,
+        sample_by: str = "line",
+        **kwargs: Any,
+    ) -> Dataset:
+        """Reads text files into a column ``text``.
+
+        Args:
+            path_or_paths: As for `from_csv`.
+            split: As for `from_csv`.
+            features: As for `from_csv`.
+            cache_dir: As for `from_csv`.
+            keep_in_memory: As for `from_csv`.
+            num_proc: Accepted for compatibility.
+            keep_linebreaks: Keep the line end at the end of each line.
+            sample_by: A row each ``"line"``, ``"paragraph"`` or ``"document"``.
+            **kwargs: Options of the text reader.
+
+        Raises:
+            DataFilesNotFoundError: A path means nothing.
+            DatasetGenerationError: A file can't be read; the cause says which and where.
+        """
+        options = {"keep_linebreaks": keep_linebreaks, "sample_by": sample_by, **kwargs}
+        return Dataset._of_files(
+            "text", path_or_paths, split, features, cache_dir, keep_in_memory, num_proc, options=options
+        )
+
+    @staticmethod
+    def _of_files(
+        format: str,
+        paths: Any,
+        split: str | None,
+        features: Features | None,
+        cache_dir: str | None,
+        keep_in_memory: bool,
+        num_proc: int | None,
+        **how: Any,
+    ) -> Dataset:
+        if isinstance(paths, Mapping) and split is None:
+            raise InvalidArgumentError(
+                "A mapping of splits gives several datasets: use DatasetDict, or pass split= to pick one."
+            )
+        [found] = files.read_files(
+            format,
+            paths,
+            split=split,
+            features=features,
+            cache_dir=cache_dir,
+            keep_in_memory=keep_in_memory,
+            num_proc=num_proc,
+            **how,
+        ).values()
+        return Dataset._from_parts(**vars(found.rows), info=found.info)
+
+    @staticmethod
+    def from_sql(
+        sql: Any,
+        con: Any,
+        features: Features | None = None,
+        cache_dir: str | None = None,  # noqa: ARG004  # documented
+        keep_in_memory: bool = False,
+        **kwargs: Any,
+    ) -> Dataset:
+        """Reads the rows of a database query. They are read anew each time, since a database may have changed.
+
+        Args:
+            sql: A query, the name of a table, or a SQLAlchemy query.
+            con: An open connection (sqlite3, SQLAlchemy) or a URI; ``sqlite:///path`` needs no further library.
+            features: As for `from_dict`.
+            cache_dir: Accepted for compatibility; many rows go to a file that is deleted at exit.
+            keep_in_memory: Never use a file.
+            **kwargs: ``params`` of the query, ``columns`` of the table, ``chunksize``.
+
+        Raises:
+            FileError: The database refuses.
+            InvalidArgumentError: An option is not known.
+            MissingDependencyError: The connection needs SQLAlchemy, and it is not installed.
+
+        Example:
+            >>> import sqlite3
+            >>> con = sqlite3.connect(":memory:")
+            >>> Dataset.from_dict({"n": [1, None]}).to_sql("numbers", con)
+            2
+            >>> Dataset.from_sql("SELECT n FROM numbers WHERE n > 0", con)["n"][:]
+            [1]
+            >>> con.close()
+        """
+        table, made = sql_module.read_sql(sql, con, features, keep_in_memory, **kwargs)
+        return Dataset._from_parts(
+            table, info=DatasetInfo(features=features), split="train", cache_files=made
+        )
+
+    @staticmethod
+    def load_from_disk(
+        dataset_path: Any,
+        keep_in_memory: bool | None = None,
+        storage_options: dict[str, Any] | None = None,
+    ) -> Dataset:
+        """Opens what `save_to_disk` saved, here or with `datasets`.
+
+        Args:
+            dataset_path: The folder, or its URL on another file system.
+            keep_in_memory: Read the rows into memory; by default what is smaller than
+                ``HF_DATASETS_IN_MEMORY_MAX_SIZE``.
+            storage_options: Options of that file system.
+
+        Raises:
+            FileMissingError: It is no folder of a saved dataset.
+            FileFormatError: A file in it is damaged.
+        """
+        with saving.fetched(dataset_path, storage_options) as folder:
+            return Dataset._of_saved(saving.read_saved(folder, keep_in_memory), folder)
+
+    @staticmethod
+    def _of_saved(saved: saving.Saved, folder: Path) -> Dataset:
+        table = saved.view.parts[0].table
+        made = Dataset._from_parts(
+            table,
+            info=saved.info,
+            split=saved.split,
+            fingerprint=saved.fingerprint,
+            origins=saved.view.origins and saved.view.origins[0],
+            cache_dir=folder,
+            cache_files=saved.view.files,
+        )
+        made._spec = saved.spec
+        return made
+
     # ---------------------------------------------------------------- looking
 
     @property
@@ -598,14 +889,16 @@ class Dataset:
         """Sets how rows and batches look from now on.
 
         Args:
-            type: None for Python values, ``"numpy"``, ``"pandas"`` or ``"arrow"``.
+            type: None for Python values, ``"numpy"``, ``"torch"``, ``"jax"``, ``"tensorflow"``, ``"pandas"``,
+                ``"polars"`` or ``"arrow"``.
             columns: The columns to give; all by default.
-            output_all_columns: Give the other columns too, as Python values.
-            **format_kwargs: Options of the format, for example ``dtype`` for numpy.
+            output_all_columns: Give the other columns too, as Python values; not for frames and Arrow.
+            **format_kwargs: Options of the format, for example ``dtype`` and ``device`` for torch.
 
         Raises:
-            InvalidArgumentError: The type is not known.
+            InvalidArgumentError: The type is not known, or has no room for the other columns.
             ColumnNotFoundError: A column does not exist.
+            MissingDependencyError: When rows are read: the format's library is not installed.
         """
         self._spec = FormatSpec.parse(type, columns, output_all_columns, format_kwargs, self._view.names)
         self.__dict__.pop("_reader", None)
@@ -861,6 +1154,109 @@ class Dataset:
         view = filtering.run_flatten(job, place, num_proc)
         return self._derive("flatten_indices", view=view, features=features, identity=place.identity)
 
+    def sort(
+        self,
+        column_names: str | Sequence[str],
+        reverse: bool | Sequence[bool] = False,
+        null_placement: str = "at_end",
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        indices_cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        new_fingerprint: str | None = None,
+    ) -> Dataset:
+        """Puts the rows into the order of the values of columns; nothing is copied. Equal rows stay in their order.
+
+        Args:
+            column_names: One name, or several, the most significant first.
+            reverse: Largest first: for all columns, or one answer a column.
+            null_placement: ``"at_end"`` or ``"at_start"``, whatever the direction.
+            keep_in_memory: Accepted for compatibility; row numbers are always in memory.
+            load_from_cache_file: Accepted for compatibility.
+            indices_cache_file_name: Accepted for compatibility.
+            writer_batch_size: Accepted for compatibility.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            ColumnNotFoundError: A column does not exist.
+            InvalidArgumentError: Values of a column have no order.
+
+        Example:
+            >>> Dataset.from_dict({"a": [2, None, 3]}).sort("a", reverse=True)["a"][:]
+            [3, 2, None]
+        """
+        rows = sorting.sorted_rows(self._view, column_names, reverse, null_placement)
+        return self._choose("sort", rows, new_fingerprint)
+
+    def repeat(self, num_times: int) -> Dataset:
+        """Puts the rows after themselves.
+
+        Args:
+            num_times: How often they come; 0 or less gives no rows.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).repeat(2)["a"][:]
+            [1, 2, 1, 2]
+        """
+        view = combining.repeat_view(self._view, self.features, num_times)
+        return self._derive("repeat", num_times, view=view)
+
+    def add_item(self, item: Mapping[str, Any], new_fingerprint: str | None = None) -> Dataset:
+        """Adds a row at the end; the other rows are not copied.
+
+        Args:
+            item: Its values by column; a column that it lacks is None there, a new one is None in the other rows.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            CastError: A value does not fit the feature of its column.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1]}).add_item({"a": 2})["a"][:]
+            [1, 2]
+        """
+        row, described = combining.row_to_view(item, self.features)
+        features = combining.align_features([self.features, described])
+        view = combining.concat_views([self._view, row], features)
+        return self._derive(
+            "add_item",
+            dict(item),
+            view=view,
+            features=features,
+            fingerprint=new_fingerprint,
+        )
+
+    def batch(
+        self,
+        batch_size: int | None = None,
+        by_column: str | None = None,
+        drop_last_batch: bool = False,
+        num_proc: int | None = None,
+        new_fingerprint: str | None = None,
+    ) -> Dataset:
+        """Joins rows that follow each other into one row of lists.
+
+        Args:
+            batch_size: Rows a batch; 0 or less means all rows.
+            by_column: A batch ends where the value of this column changes; `batch_size` is not looked at then.
+            drop_last_batch: Leave out a last batch that is smaller than `batch_size`.
+            num_proc: Worker processes.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            InvalidArgumentError: Neither a size nor a column is given.
+            ColumnNotFoundError: There is no such column.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2, 3]}).batch(2)["a"][:]
+            [[1, 2], [3]]
+        """
+        bounds = batching.batch_bounds(self._view, batch_size, by_column, drop_last_batch)
+        place = self._place("batch", bounds, new_fingerprint=new_fingerprint)
+        view = batching.run_batch(batching.BatchJob(self._view, bounds), place, num_proc)
+        features = batching.batch_features(self.features)
+        return self._derive("batch", view=view, features=features, identity=place.identity)
+
     # ---------------------------------------------------------------- choosing columns
 
     def select_columns(
@@ -977,6 +1373,163 @@ class Dataset:
         values = view.take(range(len(view.table([name]))), [name])
         return self._derive("add_column", values, view=view, features=features, fingerprint=new_fingerprint)
 
+    def flatten(self, new_fingerprint: str | None = None, max_depth: int = 16) -> Dataset:
+        """Gives each field of a struct a column of its own, named ``struct.field``; the values stay where they are.
+
+        Args:
+            new_fingerprint: Fingerprint of the result.
+            max_depth: How many levels of structs are taken apart.
+
+        Raises:
+            InvalidArgumentError: A field would get the name of another column.
+
+        Example:
+            >>> Dataset.from_dict({"a": [{"b": 1, "c": {"d": 2}}]}).flatten()[0]
+            {'a.b': 1, 'a.c.d': 2}
+        """
+        flat = flattening.flatten_view(self._view, self.features, max_depth)
+        return self._derive(
+            "flatten",
+            max_depth,
+            view=flat.view,
+            features=flat.features,
+            format=flat.format(self._spec),
+            fingerprint=new_fingerprint,
+        )
+
+    def cast(
+        self,
+        features: Features,
+        batch_size: int | None = 1000,
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        cache_file_name: str | None = None,
+        writer_batch_size: int | None = 1000,
+        num_proc: int | None = None,
+    ) -> Dataset:
+        """Brings the columns to other features; each value is checked, and only columns whose type changes are written.
+
+        Args:
+            features: A feature for each column, in the order wanted.
+            batch_size: Accepted for compatibility; blocks are as large as reading them likes.
+            keep_in_memory: As for `map`.
+            load_from_cache_file: As for `map`.
+            cache_file_name: As for `map`.
+            writer_batch_size: Accepted for compatibility.
+            num_proc: Worker processes.
+
+        Raises:
+            InvalidArgumentError: The features are not those of the dataset's columns.
+            CastError: A value does not fit; names row, column and value.
+
+        Example:
+            >>> from gristmill.features import Value
+            >>> Dataset.from_dict({"a": [1, 2]}).cast(Features({"a": Value("string")}))["a"][:]
+            ['1', '2']
+        """
+        wanted = casting.check_features(features, self.features)
+        place = self._place(
+            "cast",
+            wanted.to_dict(),
+            keep_in_memory=keep_in_memory,
+            load_from_cache_file=load_from_cache_file,
+            cache_file_name=cache_file_name,
+        )
+        view = casting.cast_view(self._view, self.features, wanted, place, num_proc)
+        return self._derive("cast", view=view, features=wanted, identity=place.identity)
+
+    def cast_column(self, column: str, feature: Any, new_fingerprint: str | None = None) -> Dataset:
+        """Brings one column to another feature, see `cast`.
+
+        Args:
+            column: Its name.
+            feature: The feature wanted.
+            new_fingerprint: Fingerprint of the result.
+
+        Raises:
+            ColumnNotFoundError: There is no such column.
+            CastError: A value does not fit; names row, column and value.
+
+        Example:
+            >>> from gristmill.features import ClassLabel
+            >>> labels = ClassLabel(names=["neg", "pos"])
+            >>> Dataset.from_dict({"label": ["pos", "neg"]}).cast_column("label", labels)["label"][:]
+            [1, 0]
+        """
+        columns.check_columns(column, self._view.names)
+        wanted = Features({**self.features, column: feature})
+        place = self._place("cast_column", (column, wanted.to_dict()), new_fingerprint=new_fingerprint)
+        view = casting.cast_view(self._view, self.features, wanted, place, None)
+        return self._derive("cast_column", view=view, features=wanted, identity=place.identity)
+
+    def class_encode_column(self, column: str, include_nulls: bool = False) -> Dataset:
+        """Makes a `ClassLabel` of a column of plain values: a class for each distinct value, named by its text.
+
+        Args:
+            column: Its name.
+            include_nulls: Make a class ``"None"`` of None too.
+
+        Raises:
+            ColumnNotFoundError: There is no such column.
+            InvalidArgumentError: It is no column of plain values.
+
+        Example:
+            >>> ds = Dataset.from_dict({"kind": ["b", "a", None]}).class_encode_column("kind")
+            >>> ds.features["kind"].names, ds["kind"][:]
+            (['a', 'b'], [1, 0, None])
+        """
+        return self._encode_classes(column, include_nulls, None)
+
+    def _encode_classes(self, column: str, include_nulls: bool, names: list[str] | None) -> Dataset:
+        classes = labels.find_classes(self._view, self.features, column, include_nulls, names)
+        features = Features({**self.features, column: classes.label})
+        place = self._place("class_encode_column", (column, include_nulls, names))
+        view = rewrite(self._view, [column], classes.encode, place, None, "Encoding the classes")
+        return self._derive("class_encode_column", view=view, features=features, identity=place.identity)
+
+    def align_labels_with_mapping(self, label2id: dict[str, int], label_column: str) -> Dataset:
+        """Gives the classes of a `ClassLabel` column the ids that a model knows; names match whatever their case.
+
+        Args:
+            label2id: Class name to id; ids count from 0 without gaps.
+            label_column: A column of class labels, or of lists of them.
+
+        Raises:
+            ColumnNotFoundError: There is no such column.
+            InvalidArgumentError: It holds no class labels, or a class that occurs has no id.
+
+        Example:
+            >>> from gristmill.features import ClassLabel
+            >>> features = Features({"y": ClassLabel(names=["yes", "no"])})
+            >>> ds = Dataset.from_dict({"y": [0, 1]}, features=features)
+            >>> ds.align_labels_with_mapping({"NO": 0, "YES": 1}, "y")["y"][:]
+            [1, 0]
+        """
+        place = self._place("align_labels_with_mapping", (dict(label2id), label_column))
+        view, features = labels.align_labels(self._view, self.features, label2id, label_column, place)
+        return self._derive(
+            "align_labels_with_mapping", view=view, features=features, identity=place.identity
+        )
+
+    def unique(self, column: str) -> list[Any]:
+        """Gives the distinct values of a column, in order of appearance; None counts as one.
+
+        Args:
+            column: Its name.
+
+        Raises:
+            ColumnNotFoundError: There is no such column.
+            InvalidArgumentError: Its values are lists or structs.
+
+        Example:
+            >>> Dataset.from_dict({"a": [2, 1, 2]}).unique("a")
+            [2, 1]
+        """
+        values = View.from_table(pa.table({column: sorting.distinct_values(self._view, column)}))
+        plain = Reader(values, {column: self.features[column]}, FormatSpec())
+        found: list[Any] = plain.column(column, range(values.num_rows))
+        return found
+
     # ---------------------------------------------------------------- computing
 
     def map(
@@ -1031,7 +1584,8 @@ class Dataset:
             new_fingerprint: Fingerprint of the result.
             desc: What the progress bar says.
             try_original_type: Keep the type of a changed column if the new values fit it.
-            on_mixed_types: Accepted for compatibility; values without a common type are an error.
+            on_mixed_types: ``"use_json"`` makes `Json` of returned values that have no common type; None makes them an
+                error.
 
         Returns:
             A new dataset.
@@ -1064,6 +1618,7 @@ class Dataset:
             remove_columns=remove_columns,
             features=features,
             keep_types=bool(try_original_type),
+            on_mixed_types=on_mixed_types,
         )
         place = self._place(
             "map",
@@ -1154,7 +1709,57 @@ class Dataset:
     def _place(self, name: str, key: object, **options: Any) -> Place:
         return Place.plan(self._identity, name, Hasher.hash(key), self._cache_dir, **options)
 
+    def cleanup_cache_files(self) -> int:
+        """Deletes the results of transforms in the dataset's cache folder that this dataset does not read itself.
+
+        Returns:
+            How many files are gone.
+
+        Raises:
+            FileError: A file can't be deleted.
+        """
+        return tidying.delete_unused(self._cache_dir, self._view.files)
+
     # ---------------------------------------------------------------- giving away
+
+    def save_to_disk(
+        self,
+        dataset_path: Any,
+        max_shard_size: int | str | None = None,
+        num_shards: int | None = None,
+        num_proc: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+    ) -> None:
+        """Saves the dataset as a folder that `load_from_disk` opens, here or with `datasets`.
+
+        The rows are written in their order. The folder appears, or takes the place of an earlier one, when it is whole;
+        it may be the one that the dataset was opened from. What else lies in it stays.
+
+        Args:
+            dataset_path: The folder, or its URL on another file system.
+            max_shard_size: Largest size of one Arrow file, as a number of bytes or text such as ``"500MB"``, which is
+                the default.
+            num_shards: Number of Arrow files, in place of their size.
+            num_proc: Worker processes.
+            storage_options: Options of that file system.
+
+        Raises:
+            FileError: The folder can't be written.
+            InvalidArgumentError: The sizes mean nothing.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     Dataset.from_dict({"a": [1, 2]}).save_to_disk(folder + "/saved")
+            ...     Dataset.load_from_disk(folder + "/saved")["a"][:]
+            [1, 2]
+        """
+        sharding = saving.Sharding.parse(max_shard_size, num_shards, num_proc)
+        with saving.saving_to(dataset_path, storage_options) as folder:
+            saving.write_saved(self._saved(), folder, sharding)
+
+    def _saved(self) -> saving.Saved:
+        return saving.Saved(self._view, self._info, self._split, self._spec, self._fingerprint)
 
     def to_dict(
         self, batch_size: int | None = None, batched: bool = False
@@ -1197,6 +1802,55 @@ class Dataset:
         reader = Reader(self._view, self.features, FormatSpec("pandas"))
         return reader.batches(batch_size or 1000) if batched else reader.batch(range(len(self)))
 
+    def to_polars(
+        self,
+        batch_size: int | None = None,
+        batched: bool = False,
+        schema_overrides: dict[str, Any] | None = None,
+        rechunk: bool = True,
+    ) -> Any:
+        """Gives all rows as a polars frame.
+
+        Args:
+            batch_size: Rows a batch, with `batched`.
+            batched: Give an iterator of frames.
+            schema_overrides: Types of columns in polars.
+            rechunk: Join the pieces of each column in memory.
+
+        Raises:
+            MissingDependencyError: polars is not installed.
+        """
+        size = (batch_size or 1000) if batched else None
+        return frames.to_polars(self._view, size, schema_overrides, rechunk)
+
+    def to_sql(
+        self,
+        name: str,
+        con: Any,
+        batch_size: int | None = None,
+        num_proc: int | None = None,
+        **sql_writer_kwargs: Any,
+    ) -> int:
+        """Writes the rows to a table of a database.
+
+        Args:
+            name: The table.
+            con: An open connection (sqlite3, SQLAlchemy) or a URI; ``sqlite:///path`` needs no further library.
+            batch_size: Rows sent at once.
+            num_proc: Accepted for compatibility; a database takes one writer at a time.
+            **sql_writer_kwargs: ``if_exists`` (``"fail"``, ``"replace"`` or ``"append"``) and other options of
+                `pandas.DataFrame.to_sql`.
+
+        Returns:
+            The number of rows written.
+
+        Raises:
+            InvalidArgumentError: A column is nested, or the table exists.
+            FileError: The database refuses.
+            MissingDependencyError: pandas or SQLAlchemy is needed and not installed.
+        """
+        return sql_module.write_sql(self._view, name, con, batch_size, **sql_writer_kwargs)
+
     def to_parquet(
         self,
         path_or_buf: Any,
@@ -1209,7 +1863,7 @@ class Dataset:
         Args:
             path_or_buf: Path, or an open binary file.
             batch_size: Rows a row group.
-            storage_options: Options of a remote file system, still to come.
+            storage_options: Options of the file system, if the path is a URL such as ``s3://...``.
             **parquet_writer_kwargs: Options of `pyarrow.parquet.ParquetWriter`.
 
         Returns:
@@ -1235,7 +1889,7 @@ class Dataset:
             path_or_buf: Path, or an open binary file.
             batch_size: Rows converted at once.
             num_proc: Accepted for compatibility.
-            storage_options: Options of a remote file system, still to come.
+            storage_options: Options of the file system, if the path is a URL such as ``s3://...``.
             **to_json_kwargs: ``lines=False`` writes one array.
 
         Returns:
@@ -1263,7 +1917,7 @@ class Dataset:
             path_or_buf: Path, or an open binary file.
             batch_size: Rows converted at once.
             num_proc: Accepted for compatibility.
-            storage_options: Options of a remote file system, still to come.
+            storage_options: Options of the file system, if the path is a URL such as ``s3://...``.
             **to_csv_kwargs: Options of the CSV writer.
 
         Returns:
@@ -1282,22 +1936,8 @@ class Dataset:
     add_elasticsearch_index = MissingMethod()
     add_faiss_index = MissingMethod()
     add_faiss_index_from_external_arrays = MissingMethod()
-    add_item = MissingMethod()
-    align_labels_with_mapping = MissingMethod()
-    batch = MissingMethod()
-    cast = MissingMethod()
-    cast_column = MissingMethod()
-    class_encode_column = MissingMethod()
-    cleanup_cache_files = MissingMethod()
     drop_index = MissingMethod()
-    flatten = MissingMethod()
-    from_csv = MissingMethod()
-    from_json = MissingMethod()
-    from_parquet = MissingMethod()
-    from_polars = MissingMethod()
     from_spark = MissingMethod()
-    from_sql = MissingMethod()
-    from_text = MissingMethod()
     get_index = MissingMethod()
     get_nearest_examples = MissingMethod()
     get_nearest_examples_batch = MissingMethod()
@@ -1305,19 +1945,43 @@ class Dataset:
     list_indexes = MissingMethod()
     load_elasticsearch_index = MissingMethod()
     load_faiss_index = MissingMethod()
-    load_from_disk = MissingMethod()
     push_to_hub = MissingMethod()
-    repeat = MissingMethod()
     save_faiss_index = MissingMethod()
-    save_to_disk = MissingMethod()
     search = MissingMethod()
     search_batch = MissingMethod()
-    sort = MissingMethod()
     to_iterable_dataset = MissingMethod()
-    to_polars = MissingMethod()
-    to_sql = MissingMethod()
     to_tf_dataset = MissingMethod()
-    unique = MissingMethod()
+
+    # ---------------------------------------------------------------- together with others
+
+    @classmethod
+    def _combined(
+        cls,
+        datasets: Sequence[Dataset],
+        view: View,
+        features: Features,
+        name: str,
+        args: object,
+        info: DatasetInfo | None,
+        split: str | None,
+    ) -> Dataset:
+        """Makes a dataset of several; the format is kept if they agree on it."""
+        merged = (
+            DatasetInfo.from_merge([dataset._info for dataset in datasets])
+            if info is None
+            else copy.copy(info)
+        )
+        merged.features = features
+        specs = [dataset._spec for dataset in datasets]
+        spec = specs[0].within(view.names) if all(other == specs[0] for other in specs) else FormatSpec()
+        identities = [dataset._identity for dataset in datasets]
+        identity = Identity(
+            make=lambda: Hasher.hash((name, [identity.value for identity in identities], args))
+        )
+        folders = [dataset._cache_dir for dataset in datasets if dataset._cache_dir is not None]
+        made = cls.__new__(cls)
+        made._fill(view, merged, split, spec, identity, folders[0] if folders else None)
+        return made
 
 
 def _identity(row: Any) -> Any:

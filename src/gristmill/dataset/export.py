@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.dataset.columns import schema_metadata
-from gristmill.errors import NotThereYetError
 from gristmill.features import Features
+from gristmill.files.remote import local_path, uploaded_file
 from gristmill.formats.registry import get_format
 from gristmill.table.view import View
 
@@ -32,24 +33,27 @@ def write_rows(
         view: The rows.
         features: The feature of each column; kept in the file where the format can.
         format: ``"parquet"``, ``"json"`` or ``"csv"``.
-        target: Path, or an open binary file.
-        storage_options: Options of a remote file system, still to come.
+        target: Path, URL of another file system, or an open binary file.
+        storage_options: Options of that file system.
         options: Options of the format's writer.
 
     Returns:
         Bytes written.
 
     Raises:
-        NotThereYetError: The target is on a remote file system.
         InvalidArgumentError: An option is not known.
         FileError: The file can't be written.
     """
-    if storage_options or (isinstance(target, str) and "://" in target):
-        raise NotThereYetError.from_name(f"Dataset.to_{format} to a remote file system")
     if isinstance(target, bytes):
         target = os.fsdecode(target)
     schema = view.schema.with_metadata(schema_metadata(features))
-    return get_format(format).write(_batches(view, schema), target, schema=schema, **options)
+    with contextlib.ExitStack() as stack:
+        if isinstance(target, str | os.PathLike):
+            local = local_path(target)
+            target = (
+                stack.enter_context(uploaded_file(str(target), storage_options)) if local is None else local
+            )
+        return get_format(format).write(_batches(view, schema), target, schema=schema, **options)
 
 
 def _batches(view: View, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 from typing_extensions import Self
 
+from gristmill import config
+from gristmill.dataset import files, labels, saving, tidying
 from gristmill.dataset.core import Dataset
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
 from gristmill.features import Features
+from gristmill.files.atomic import write_json
+from gristmill.files.borders import writing
+from gristmill.files.paths import safe_join
 from gristmill.not_there_yet import MissingMethod
 from gristmill.table import Table
 
@@ -324,21 +329,194 @@ class DatasetDict(dict[str, Dataset]):
         numbers = generators or {}
         return self._each(lambda name, part: part.shuffle(seed=chosen.get(name), generator=numbers.get(name)))
 
-    align_labels_with_mapping = MissingMethod()
-    cast = MissingMethod()
-    cast_column = MissingMethod()
-    class_encode_column = MissingMethod()
-    cleanup_cache_files = MissingMethod()
-    flatten = MissingMethod()
-    from_csv = MissingMethod()
-    from_json = MissingMethod()
-    from_parquet = MissingMethod()
-    from_text = MissingMethod()
-    load_from_disk = MissingMethod()
+    def sort(
+        self,
+        column_names: str | Sequence[str],
+        reverse: bool | Sequence[bool] = False,
+        null_placement: str = "at_end",
+        keep_in_memory: bool = False,
+        load_from_cache_file: bool | None = None,
+        indices_cache_file_names: dict[str, str | None] | None = None,
+        writer_batch_size: int | None = 1000,
+    ) -> DatasetDict:
+        """Puts the rows of every split into the order of the values of columns, see `Dataset.sort`."""
+        return self._each(lambda _, part: part.sort(column_names, reverse, null_placement))
+
+    def flatten(self, max_depth: int = 16) -> DatasetDict:
+        """Gives each field of a struct a column of its own, see `Dataset.flatten`."""
+        return self._each(lambda _, part: part.flatten(max_depth=max_depth))
+
+    def cast(self, features: Features) -> DatasetDict:
+        """Brings the columns of every split to other features, see `Dataset.cast`."""
+        return self._each(lambda _, part: part.cast(features))
+
+    def cast_column(self, column: str, feature: Any) -> DatasetDict:
+        """Brings one column of every split to another feature, see `Dataset.cast_column`."""
+        return self._each(lambda _, part: part.cast_column(column, feature))
+
+    def class_encode_column(self, column: str, include_nulls: bool = False) -> DatasetDict:
+        """Makes a `ClassLabel` of a column, with the same classes in every split, see `Dataset.class_encode_column`.
+
+        A class that only one split has is a class of all.
+        """
+        found = [labels.find_classes(p._view, p.features, column, include_nulls) for p in self.values()]
+        names = sorted({text for classes in found for text in classes.label.names})
+        return self._each(lambda _, part: part._encode_classes(column, include_nulls, names))
+
+    def align_labels_with_mapping(self, label2id: dict[str, int], label_column: str) -> DatasetDict:
+        """Gives the classes of every split the ids that a model knows, see `Dataset.align_labels_with_mapping`."""
+        return self._each(lambda _, part: part.align_labels_with_mapping(label2id, label_column))
+
+    def unique(self, column: str) -> dict[str, list[Any]]:
+        """Gives the distinct values of a column in each split, see `Dataset.unique`."""
+        return {name: part.unique(column) for name, part in self.items()}
+
+    def cleanup_cache_files(self) -> dict[str, int]:
+        """Deletes results of transforms that no split reads, see `Dataset.cleanup_cache_files`."""
+        # Splits may share a folder: what one of them reads stays.
+        used = [file for part in self.values() for file in part._view.files]
+        return {name: tidying.delete_unused(part._cache_dir, used) for name, part in self.items()}
+
+    @staticmethod
+    def from_csv(
+        path_or_paths: Mapping[str, Any],
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        **kwargs: Any,
+    ) -> DatasetDict:
+        """Reads CSV files, see `Dataset.from_csv`.
+
+        Args:
+            path_or_paths: Split name to a path, pattern or URL, or several.
+            features: As for `Dataset.from_csv`.
+            cache_dir: As for `Dataset.from_csv`.
+            keep_in_memory: As for `Dataset.from_csv`.
+            **kwargs: Options of the CSV reader.
+
+        Raises:
+            DataFilesNotFoundError: A path means nothing.
+            DatasetGenerationError: A file can't be read or does not fit; the cause says which and where.
+        """
+        return _of_files("csv", path_or_paths, features, cache_dir, keep_in_memory, options=kwargs)
+
+    @staticmethod
+    def from_json(
+        path_or_paths: Mapping[str, Any],
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        **kwargs: Any,
+    ) -> DatasetDict:
+        """Reads JSON files by split, see `from_csv` and `Dataset.from_json`."""
+        return _of_files("json", path_or_paths, features, cache_dir, keep_in_memory, options=kwargs)
+
+    @staticmethod
+    def from_parquet(
+        path_or_paths: Mapping[str, Any],
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        columns: list[str] | None = None,
+        **kwargs: Any,
+    ) -> DatasetDict:
+        """Reads Parquet files by split, see `from_csv` and `Dataset.from_parquet`."""
+        options = dict(kwargs)
+        how = {"columns": columns, "filters": options.pop("filters", None), "options": options}
+        return _of_files("parquet", path_or_paths, features, cache_dir, keep_in_memory, **how)
+
+    @staticmethod
+    def from_text(
+        path_or_paths: Mapping[str, Any],
+        features: Features | None = None,
+        cache_dir: str | None = None,
+        keep_in_memory: bool = False,
+        **kwargs: Any,
+    ) -> DatasetDict:
+        """Reads text files by split, see `from_csv` and `Dataset.from_text`."""
+        return _of_files("text", path_or_paths, features, cache_dir, keep_in_memory, options=kwargs)
+
+    def save_to_disk(
+        self,
+        dataset_dict_path: Any,
+        max_shard_size: int | str | None = None,
+        num_shards: dict[str, int] | None = None,
+        num_proc: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+    ) -> None:
+        """Saves all splits as one folder that `load_from_disk` opens, see `Dataset.save_to_disk`.
+
+        Args:
+            dataset_dict_path: The folder, or its URL on another file system.
+            max_shard_size: As for `Dataset.save_to_disk`.
+            num_shards: Number of Arrow files for each split.
+            num_proc: Worker processes.
+            storage_options: Options of that file system.
+
+        Raises:
+            FileError: The folder can't be written.
+            InvalidArgumentError: The sizes mean nothing, or a split's name can't be the name of a folder.
+        """
+        counts = dict.fromkeys(self) if num_shards is None else num_shards
+        if set(counts) != set(self):
+            raise InvalidArgumentError.from_value(
+                "num_shards", num_shards, "a number of files for each split"
+            )
+        plans = {
+            name: saving.Sharding.parse(max_shard_size, count, num_proc) for name, count in counts.items()
+        }
+        with saving.saving_to(dataset_dict_path, storage_options) as folder:
+            for name, part in self.items():
+                inner = safe_join(folder, name)
+                with writing(inner):
+                    inner.mkdir()
+                saving.write_saved(part._saved(), inner, plans[name])
+            write_json(folder / config.DATASETDICT_JSON_FILENAME, {"splits": list(self)})
+
+    @staticmethod
+    def load_from_disk(
+        dataset_dict_path: Any,
+        keep_in_memory: bool | None = None,
+        storage_options: dict[str, Any] | None = None,
+    ) -> DatasetDict:
+        """Opens what `save_to_disk` saved, here or with `datasets`; see `Dataset.load_from_disk`.
+
+        Args:
+            dataset_dict_path: The folder, or its URL on another file system.
+            keep_in_memory: As for `Dataset.load_from_disk`.
+            storage_options: Options of that file system.
+
+        Raises:
+            FileMissingError: It is no folder of a saved `DatasetDict`.
+            FileFormatError: A file in it is damaged.
+        """
+        with saving.fetched(dataset_dict_path, storage_options) as folder:
+            if not saving.is_saved_dict(folder):
+                raise saving.not_saved(folder, "DatasetDict")
+            return DatasetDict(
+                {
+                    name: Dataset.load_from_disk(safe_join(folder, name), keep_in_memory)
+                    for name in saving.read_splits(folder)
+                }
+            )
+
     push_to_hub = MissingMethod()
-    save_to_disk = MissingMethod()
-    sort = MissingMethod()
-    unique = MissingMethod()
+
+
+def _of_files(
+    format: str,
+    paths: Mapping[str, Any],
+    features: Features | None,
+    cache_dir: str | None,
+    keep_in_memory: bool,
+    **how: Any,
+) -> DatasetDict:
+    found = files.read_files(
+        format, paths, features=features, cache_dir=cache_dir, keep_in_memory=keep_in_memory, **how
+    )
+    return DatasetDict(
+        {name: Dataset._from_parts(**vars(part.rows), info=part.info) for name, part in found.items()}
+    )
 
 
 class _NoSplit(KeyError):

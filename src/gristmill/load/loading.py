@@ -183,8 +183,17 @@ def _shape(
     """Gives what was opened the shape that was asked for."""
     info = info_of(list(opened.values()))
     if wanted is None:
-        return DatasetDict({name: part.to_dataset(info_with(info, part)) for name, part in opened.items()})
-    datasets = [join_parts(parts, opened, info_with(info, opened[parts[0].split])) for parts in wanted]
+        whole = {name: vars(part.all_rows()) for name, part in opened.items()}
+        return DatasetDict(
+            {
+                name: Dataset._from_parts(**rows, info=info_with(info, opened[name]))
+                for name, rows in whole.items()
+            }
+        )
+    datasets = [
+        Dataset._from_parts(**vars(join_parts(parts, opened)), info=info_with(info, opened[parts[0].split]))
+        for parts in wanted
+    ]
     return datasets if isinstance(split, list | tuple) else datasets[0]
 
 

@@ -11,6 +11,7 @@ from gristmill.build.combine import info_of
 from gristmill.build.opening import join_parts
 from gristmill.build.resolve import Request
 from gristmill.build.split_spec import wanted_parts
+from gristmill.dataset import Dataset
 from gristmill.load.finding import Settings, find_dataset
 
 
@@ -73,7 +74,8 @@ def preview_dataset(
         found = find_dataset(path, revision or "main", request, Settings(settings.HF_DATASETS_CACHE))
         [parts] = wanted_parts(split or found.known[0], found.known, found.where)
         opened = found.open([part.split for part in parts])
-    dataset = join_parts(parts, opened, info_of(list(opened.values())))
+    rows_found = vars(join_parts(parts, opened))
+    dataset = Dataset._from_parts(**rows_found, info=info_of(list(opened.values())))
     return Preview(
         name=path,
         config=found.config,

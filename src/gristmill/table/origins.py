@@ -17,8 +17,9 @@ import pyarrow as pa
 from gristmill.errors import DataError
 from gristmill.table.selection import IndexVector, as_vector
 
-Place = tuple[str, "str | None", str]
-"""(source, revision, file)."""
+Place = tuple["str | None", "str | None", "str | None"]
+"""(source, revision, file); all None for rows of which nothing is known."""
+_UNKNOWN: Place = (None, None, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,14 @@ class Origins:
             np.zeros(runs, np.int32),
             np.full(runs, first_row, np.int64),
             np.full(runs, rows, np.int64),
+        )
+
+    @classmethod
+    def unknown(cls, rows: int) -> Origins:
+        """Makes the origins of rows of which nothing is known, to stand beside others."""
+        runs = 1 if rows else 0
+        return cls(
+            (_UNKNOWN,), np.zeros(runs, np.int32), np.zeros(runs, np.int64), np.full(runs, rows, np.int64)
         )
 
     @classmethod
@@ -131,12 +140,14 @@ class Origins:
             names = pa.array([place[position] for place in self.places], pa.string())
             return names.take(codes)
 
+        unknown = np.array([place == _UNKNOWN for place in self.places], np.bool_)
+        mask = unknown[ids] if unknown.any() else None
         return pa.table(
             {
                 "source": column(0),
                 "revision": column(1),
                 "file": column(2),
-                "row_index": pa.array(row_index, pa.int64()),
+                "row_index": pa.array(row_index, pa.int64(), mask=mask),
             }
         )
 
@@ -156,8 +167,7 @@ class Origins:
         """
         try:
             places = tuple(
-                (str(source), None if revision is None else str(revision), str(file))
-                for source, revision, file in value["places"]
+                (_text(source), _text(revision), _text(file)) for source, revision, file in value["places"]
             )
             runs = np.array(value["runs"], np.int64).reshape(-1, 3)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -165,3 +175,7 @@ class Origins:
         if len(runs) and (runs.min() < 0 or int(runs[:, 0].max()) >= len(places)):
             raise DataError.at("the record of where rows came from names a place that is not in it")
         return cls(places, runs[:, 0].astype(np.int32), runs[:, 1], runs[:, 2])
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

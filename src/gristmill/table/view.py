@@ -25,6 +25,18 @@ BLOCK_ROWS = 1000
 BLOCK_BYTES = 4 << 20
 
 
+Stamp = tuple[int, int, int]
+"""(inode, bytes, time of change) of a file; it keeps its name when something else is saved in its place."""
+
+
+def _stamp(file: Path) -> Stamp:
+    try:
+        state = file.stat()
+    except OSError:
+        return (0, 0, 0)
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Columns of one table and which of its rows are meant.
@@ -34,17 +46,20 @@ class Part:
         selection: Rows of the table, or None for all.
         files: The Arrow files the table was opened from, in order; empty for a table made in memory.
         file_columns: For each column of the table, its name in those files.
+        stamps: What told each file from others of its name when it was opened.
     """
 
     table: pa.Table
     selection: Selection = None
     files: tuple[Path, ...] = ()
     file_columns: tuple[str, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
 
     @classmethod
     def from_files(cls, files: Sequence[Path], table: pa.Table) -> Part:
         """Makes the part for a table that was opened from `files` as it is."""
-        return cls(table, None, tuple(files), tuple(table.column_names) if files else ())
+        names = tuple(table.column_names) if files else ()
+        return cls(table, None, tuple(files), names, tuple(map(_stamp, files)))
 
     @property
     def num_rows(self) -> int:
@@ -72,7 +87,7 @@ class Part:
 
     def stored(self, path: Path) -> Part:
         """Gives the same rows in a file: the ones it has, or a new one at `path`."""
-        if self.files:
+        if self.files and self._same_as_files():
             return self
         write_arrow(path, self.table)
         return replace(Part.from_files([path], open_arrow(path)), selection=self.selection)
@@ -88,14 +103,18 @@ class Part:
             stream.write_table(table)
         return _from_stream, (sink.getvalue(), table.num_rows)
 
+    def _files_stand(self) -> bool:
+        return all(file.is_file() for file in self.files) and self.stamps == tuple(map(_stamp, self.files))
+
     def _same_as_files(self) -> bool:
-        if not all(file.is_file() for file in self.files):
+        if not self._files_stand():
             return False
         stored = open_many(list(self.files))
         if stored.num_rows != self.table.num_rows:
             return False
+        types = dict(zip(stored.column_names, stored.schema.types, strict=True))
         return all(
-            stored.schema.field(stored_name).type == self.table.schema.field(name).type
+            types.get(stored_name) == self.table.schema.field(name).type
             for stored_name, name in zip(self.file_columns, self.table.column_names, strict=True)
         )
 
@@ -110,7 +129,7 @@ def _reopen(
 ) -> Part:
     table = open_many(list(files)).select(list(file_columns))
     table = table.rename_columns(schema.names).replace_schema_metadata(schema.metadata)
-    return Part(table, selection, files, file_columns)
+    return Part(table, selection, files, file_columns, tuple(map(_stamp, files)))
 
 
 @dataclass(frozen=True, eq=False)

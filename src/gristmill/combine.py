@@ -1,0 +1,113 @@
+"""Several datasets made one: one after another, side by side, or in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from gristmill.dataset import Dataset, DatasetDict, combining
+from gristmill.errors import InvalidArgumentError
+from gristmill.info import DatasetInfo
+from gristmill.splits import NamedSplit
+
+__all__ = ["concatenate_datasets", "interleave_datasets"]
+
+DatasetType = TypeVar("DatasetType", bound=Dataset)
+
+
+def concatenate_datasets(
+    dsets: list[DatasetType],
+    info: DatasetInfo | None = None,
+    split: NamedSplit | None = None,
+    axis: int = 0,
+) -> DatasetType:
+    """Puts datasets together; nothing is copied where their types agree.
+
+    Args:
+        dsets: The datasets.
+        info: What is known about the result; joined from theirs if left out.
+        split: Name of the split.
+        axis: 0 puts the rows one after another: columns are matched by name, a column that a dataset lacks is None
+            there, and types widen where one holds both. 1 puts the columns side by side.
+
+    Raises:
+        InvalidArgumentError: The list is empty or holds something else, or with ``axis=1`` the numbers of rows differ
+            or a column name comes twice.
+        SchemaConflictError: Two columns of a name have features that nothing holds both of.
+
+    Example:
+        >>> first, second = Dataset.from_dict({"a": [1]}), Dataset.from_dict({"a": [2], "b": ["x"]})
+        >>> concatenate_datasets([first, second]).to_dict()
+        {'a': [1, 2], 'b': [None, 'x']}
+    """
+    datasets = _checked(dsets, "concatenate")
+    views = [dataset._view for dataset in datasets]
+    if axis == 1:
+        view = combining.join_views(views)
+        merged = {name: feature for dataset in datasets for name, feature in dataset.features.items()}
+        features = type(datasets[0].features)(merged)
+    elif axis == 0:
+        features = combining.align_features([dataset.features for dataset in datasets])
+        view = combining.concat_views(views, features)
+    else:
+        raise InvalidArgumentError.from_value("axis", axis, "0 (rows) or 1 (columns)")
+    made: DatasetType = type(datasets[0])._combined(
+        datasets, view, features, "concatenate", axis, info, split
+    )
+    return made
+
+
+def interleave_datasets(
+    datasets: list[DatasetType],
+    probabilities: list[float] | None = None,
+    seed: int | None = None,
+    info: DatasetInfo | None = None,
+    split: NamedSplit | None = None,
+    stopping_strategy: str = "first_exhausted",
+) -> DatasetType:
+    """Takes rows from several datasets in turns; nothing is copied where their types agree.
+
+    Args:
+        datasets: The datasets; their columns are matched as by `concatenate_datasets`.
+        probabilities: How likely each is drawn from; one after another if left out.
+        seed: The same seed gives the same order.
+        info: What is known about the result; joined from theirs if left out.
+        split: Name of the split.
+        stopping_strategy: ``"first_exhausted"`` ends with the first dataset that has no more rows;
+            ``"all_exhausted"`` when each row was there at least once, starting shorter datasets again;
+            ``"all_exhausted_without_replacement"`` when each row was there exactly once.
+
+    Raises:
+        InvalidArgumentError: The list is empty or holds something else, or the probabilities can't be used.
+        SchemaConflictError: Two columns of a name have features that nothing holds both of.
+
+    Example:
+        >>> few, many = Dataset.from_dict({"a": [1, 2]}), Dataset.from_dict({"a": [10, 20, 30]})
+        >>> interleave_datasets([few, many])["a"][:]
+        [1, 10, 2, 20]
+        >>> interleave_datasets([few, many], stopping_strategy="all_exhausted")["a"][:]
+        [1, 10, 2, 20, 1, 30]
+    """
+    several = _checked(datasets, "interleave")
+    rows = combining.interleaved_rows([len(one) for one in several], probabilities, seed, stopping_strategy)
+    features = combining.align_features([one.features for one in several])
+    view = combining.concat_views([one._view for one in several], features).select(rows)
+    made: DatasetType = type(several[0])._combined(several, view, features, "interleave", rows, info, split)
+    return made
+
+
+def _checked(datasets: Sequence[Any], what: str) -> list[Any]:
+    several = list(datasets)
+    if not several:
+        raise InvalidArgumentError(f"There is nothing to {what}: the list of datasets is empty.")
+    for position, dataset in enumerate(several):
+        if isinstance(dataset, DatasetDict):
+            raise InvalidArgumentError(
+                f"Number {position} of the list is a DatasetDict with the splits {', '.join(dataset)}; pick one, for "
+                f'example dataset["{next(iter(dataset), "train")}"].'
+            )
+        if not isinstance(dataset, Dataset):
+            raise InvalidArgumentError(
+                f"Number {position} of the list is {type(dataset).__name__}, not a Dataset."
+            )
+    return several

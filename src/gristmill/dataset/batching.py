@@ -1,0 +1,152 @@
+"""`batch`: rows that follow each other, joined into one row of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gristmill.dataset.columns import check_columns
+from gristmill.dataset.pieces import compute
+from gristmill.dataset.place import Place
+from gristmill.engine import GrowingTable
+from gristmill.errors import InvalidArgumentError
+from gristmill.features import Features, List
+from gristmill.table.selection import IndexVector
+from gristmill.table.view import Part, View
+
+_BLOCK = 32 << 20
+
+
+def batch_bounds(
+    view: View, batch_size: int | None, by_column: str | None, drop_last_batch: bool
+) -> IndexVector:
+    """Finds where batches begin and end.
+
+    Args:
+        view: The rows.
+        batch_size: Rows a batch; all of them if it is below 1.
+        by_column: A batch ends where the value of this column changes; `batch_size` is not looked at then.
+        drop_last_batch: Leave out a last batch that is smaller than `batch_size`.
+
+    Returns:
+        The first row of each batch, and the row after the last one.
+
+    Raises:
+        InvalidArgumentError: Neither a size nor a column is given.
+        ColumnNotFoundError: There is no such column.
+    """
+    rows = view.num_rows
+    if by_column is not None:
+        check_columns(by_column, view.names)
+        return np.concatenate([[0], _changes(view.table([by_column]).column(0)), [rows]]) if rows else _NONE
+    if batch_size is None:
+        raise InvalidArgumentError.from_value("batch_size", None, "rows a batch, unless by_column is given")
+    size = batch_size if batch_size > 0 else max(1, rows)
+    bounds = np.arange(0, rows + 1, size, dtype=np.int64)
+    if bounds[-1] < rows and not drop_last_batch:
+        bounds = np.append(bounds, rows)
+    return bounds
+
+
+_NONE: IndexVector = np.zeros(1, np.int64)
+
+
+def _changes(column: pa.ChunkedArray) -> IndexVector:
+    """Gives the rows whose value is not that of the row before; None equals None."""
+    before, after = column.slice(0, len(column) - 1), column.slice(1)
+    try:
+        changed = pc.fill_null(pc.not_equal(before, after), False)
+        changed = pc.or_(changed, pc.xor(pc.is_null(before), pc.is_null(after)))
+        mask = changed.to_numpy()
+    except pa.ArrowNotImplementedError:
+        values = column.to_pylist()
+        mask = np.array([one != other for one, other in pairwise(values)], np.bool_)
+    found: IndexVector = (np.flatnonzero(mask) + 1).astype(np.int64)
+    return found
+
+
+@dataclass(frozen=True)
+class BatchJob:
+    """Rows to be joined; what it counts as its rows are the batches.
+
+    Attributes:
+        view: The rows.
+        bounds: From `batch_bounds`.
+    """
+
+    view: View
+    bounds: IndexVector
+
+    @property
+    def rows(self) -> int:
+        """How many batches there are."""
+        return len(self.bounds) - 1
+
+    @property
+    def unit(self) -> int:
+        """Pieces may begin with any batch."""
+        return 1
+
+    @property
+    def fill(self) -> None:
+        """Nothing is ever missing."""
+        return
+
+    def with_stored_rows(self, folder: Path) -> BatchJob:
+        """Gives the same job with its rows in files."""
+        return replace(self, view=self.view.stored(folder))
+
+    def process(
+        self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
+    ) -> None:
+        """Joins the rows of the batches from `start` to before `stop`."""
+        budget = self.view.block_rows(1_000_000, _BLOCK)
+        while start < stop:
+            first = int(self.bounds[start])
+            # As many whole batches as the budget holds, and at least one.
+            end = int(np.searchsorted(self.bounds, first + budget, side="right")) - 1
+            end = min(stop, max(start + 1, end))
+            growing.write(self._join(start, end))
+            advance(end - start)
+            start = end
+
+    def _join(self, start: int, end: int) -> pa.Table:
+        bounds = self.bounds[start : end + 1]
+        table = self.view.take(range(int(bounds[0]), int(bounds[-1])))
+        offsets = pa.array(bounds - bounds[0], pa.int32())
+        return pa.table({name: _lists(offsets, table.column(name)) for name in table.column_names})
+
+
+def _lists(offsets: pa.Array, column: pa.ChunkedArray) -> pa.Array:
+    values: Any = column.combine_chunks()
+    if isinstance(values, pa.ChunkedArray):  # newer pyarrow keeps what one array can't hold in several
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], column.type)
+    return pa.ListArray.from_arrays(offsets, values, type=pa.list_(column.type))
+
+
+def run_batch(job: BatchJob, place: Place, num_proc: int | None) -> View:
+    """Joins rows into batches, or finds what an earlier run joined.
+
+    Args:
+        job: The rows.
+        place: Where the batches go.
+        num_proc: Worker processes.
+    """
+    names = job.view.names
+    if not job.rows or not names:
+        types = [(name, pa.list_(job.view.schema.field(name).type)) for name in names]
+        return View.from_table(pa.schema(types).empty_table())
+    computed = compute(job, place, num_proc, "Batching")
+    return View((Part.from_files(computed.files, computed.table),), names, job.rows)
+
+
+def batch_features(features: Features) -> Features:
+    """Gives the features of rows joined into lists."""
+    return Features({name: List(feature) for name, feature in features.items()})

@@ -1,0 +1,392 @@
+"""Datasets put together: one after another, side by side, in turns. Nothing is copied where types agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
+from gristmill.features import Features, LargeList, List, Value
+from gristmill.features.build import array_from_values
+from gristmill.features.cast import cast_array
+from gristmill.features.convert import from_arrow_type, to_arrow_type
+from gristmill.features.infer import TypeConflict, unify_types
+from gristmill.table.origins import Origins
+from gristmill.table.selection import IndexVector, as_vector, compact, resolve
+from gristmill.table.view import Part, View, rows_without_columns
+
+STRATEGIES = ("first_exhausted", "all_exhausted", "all_exhausted_without_replacement")
+_DRAWN_AT_ONCE = 1000
+
+
+# ---------------------------------------------------------------- features
+
+
+def align_features(several: Sequence[Features]) -> Features:
+    """Finds the columns that hold the rows of all, in order of appearance.
+
+    Args:
+        several: The features of each dataset.
+
+    Raises:
+        SchemaConflictError: A column has features that no feature holds; names the dataset and the column.
+
+    Example:
+        >>> align_features(
+        ...     [Features({"a": Value("null")}), Features({"a": Value("int8"), "b": Value("bool")})]
+        ... )
+        {'a': Value('int8'), 'b': Value('bool')}
+    """
+    merged: dict[str, Any] = dict(several[0])
+    for position, features in enumerate(several[1:], 1):
+        if features is several[0] or (features == merged and len(features) == len(merged)):
+            continue
+        for name, feature in features.items():
+            merged[name] = _unify_column(name, merged[name], feature, position) if name in merged else feature
+    return Features(merged)
+
+
+def _unify_column(name: str, one: Any, other: Any, position: int) -> Any:
+    try:
+        return _unify(one, other)
+    except TypeConflict as conflict:
+        error: SchemaConflictError = SchemaConflictError.at(
+            f"it is {one!r:.200} so far and {other!r:.200} in dataset {position} of the list, and nothing holds both",
+            column=name,
+            remedy="Bring both to one feature with cast_column first.",
+        )
+        raise error from conflict
+
+
+def _unify(one: Any, other: Any) -> Any:
+    if one == other:
+        return one
+    if _is_null(one) or _is_null(other):
+        return other if _is_null(one) else one
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        merged = dict(one)
+        for name, feature in other.items():
+            merged[name] = _unify(merged[name], feature) if name in merged else feature
+        return merged
+    if isinstance(one, List | LargeList) and isinstance(other, List | LargeList):
+        inner = _unify(one.feature, other.feature)
+        if isinstance(one, LargeList) or isinstance(other, LargeList):
+            return LargeList(inner)
+        return List(inner, length=one.length if one.length == other.length else -1)
+    if isinstance(one, Value) and isinstance(other, Value):
+        return from_arrow_type(unify_types(to_arrow_type(one), to_arrow_type(other)))
+    raise TypeConflict(one, other)
+
+
+def _is_null(feature: Any) -> bool:
+    return isinstance(feature, Value) and feature.dtype == "null"
+
+
+# ---------------------------------------------------------------- one after another
+
+
+def concat_views(views: Sequence[View], features: Features) -> View:
+    """Puts the rows of several views one after another.
+
+    Args:
+        views: At least one.
+        features: The columns of the result, from `align_features`: missing ones become nulls, narrower ones are cast.
+
+    Returns:
+        A view over the same tables; only columns whose type changes are written anew, in memory.
+
+    Raises:
+        CastError: A value does not fit the wider type; names row, column and value.
+    """
+    schema = features.arrow_schema.remove_metadata()
+    aligned = [_align(view, features, schema) for view in views]
+    rows = sum(view.num_rows for view in views)
+    origins = _concat_origins(views)
+    if not schema.names:
+        return View((Part(rows_without_columns(rows)),), (), rows, origins)
+    parts = [
+        _concat_parts([_part_with(view, names) for view in aligned])
+        for names in _groups(aligned, schema.names)
+    ]
+    return View(tuple(parts), tuple(schema.names), rows, origins)
+
+
+def _align(view: View, features: Features, schema: pa.Schema) -> View:
+    if view.schema.equals(schema):
+        return view
+    there = dict(zip(view.schema.names, view.schema.types, strict=True))
+    new: dict[str, Any] = {}
+    for field in schema:
+        if field.name not in there:
+            new[field.name] = pa.nulls(view.num_rows, field.type)
+        elif there[field.name] != field.type:
+            column = view.table([field.name]).column(0)
+            new[field.name] = cast_array(column, features[field.name], column=field.name)
+    if new:
+        view = view.join(Part(pa.table(new))) if view.names else View.from_table(pa.table(new))
+    return view.choose(schema.names)
+
+
+def _groups(views: Sequence[View], names: Sequence[str]) -> list[list[str]]:
+    """Groups columns that lie in the same part in each of the views."""
+    places: dict[str, list[int]] = {name: [] for name in names}
+    for view in views:
+        for position, part in enumerate(view.parts):
+            for name in part.table.column_names:
+                places[name].append(position)
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(tuple(places[name]), []).append(name)
+    return list(groups.values())
+
+
+def _part_with(view: View, names: list[str]) -> Part:
+    [part] = [part for part in view.parts if names[0] in part.table.column_names]
+    return part if part.table.column_names == names else part.choose(names)
+
+
+def _concat_parts(parts: Sequence[Part]) -> Part:
+    parts = [part for part in parts if part.num_rows] or list(parts[:1])
+    if len(parts) == 1:
+        return parts[0]
+    schema = parts[0].table.schema.remove_metadata()
+    sliceable = all(
+        part.selection is None or (isinstance(part.selection, range) and part.selection.step == 1)
+        for part in parts
+    )
+    selection: range | IndexVector | None = None
+    if sliceable:
+        tables = [_rows_of(part) for part in parts]
+    else:
+        tables = [part.table for part in parts]
+        starts = np.cumsum([0, *(table.num_rows for table in tables)])
+        chosen = [as_vector(resolve(part.selection, 0, part.num_rows)) for part in parts]
+        selection = np.concatenate([rows + start for rows, start in zip(chosen, starts, strict=False)])
+        selection = compact(selection)
+    table = pa.concat_tables([table.cast(schema) if table.schema != schema else table for table in tables])
+    # Pickled as paths only if the rows are all of the files' rows; `Part` compares before it does so.
+    same = all(part.files and part.file_columns == parts[0].file_columns for part in parts)
+    files = [file for part in parts for file in part.files] if same else []
+    if not files:
+        return Part(table, selection)
+    stamps = tuple(stamp for part in parts for stamp in part.stamps)
+    return Part(table, selection, tuple(files), parts[0].file_columns, stamps)
+
+
+def _rows_of(part: Part) -> pa.Table:
+    if part.selection is None:
+        return part.table
+    assert isinstance(part.selection, range)
+    return part.table.slice(part.selection.start, len(part.selection))
+
+
+def _concat_origins(views: Sequence[View]) -> tuple[Origins, None] | None:
+    if all(view.origins is None for view in views):
+        return None
+    return Origins.concat(_origins_of(view) for view in views), None
+
+
+def _origins_of(view: View) -> Origins:
+    if view.origins is None:
+        return Origins.unknown(view.num_rows)
+    origins, selection = view.origins
+    return origins.take(resolve(selection, 0, view.num_rows))
+
+
+def repeat_view(view: View, features: Features, times: int) -> View:
+    """Puts the rows of a view after themselves.
+
+    Args:
+        view: The rows.
+        features: Their features.
+        times: How often they come; none for 0 or less.
+    """
+    if times <= 0:
+        return view.select(range(0))
+    if times == 1:
+        return view.select(range(view.num_rows))
+    if times * view.num_rows <= _DRAWN_AT_ONCE * _DRAWN_AT_ONCE:
+        return view.select(np.tile(np.arange(view.num_rows, dtype=np.int64), times))
+    return concat_views([view] * times, features)
+
+
+# ---------------------------------------------------------------- side by side
+
+
+def join_views(views: Sequence[View]) -> View:
+    """Puts the columns of several views beside each other.
+
+    Args:
+        views: At least one.
+
+    Raises:
+        InvalidArgumentError: They differ in their number of rows, or two have a column of the same name.
+    """
+    lengths = [view.num_rows for view in views]
+    if len(set(lengths)) > 1:
+        shown = ", ".join(map(str, lengths[:20]))
+        raise InvalidArgumentError(f"With axis=1 all datasets must have as many rows; they have {shown}.")
+    names = [name for view in views for name in view.names]
+    if len(set(names)) < len(names):
+        twice = ", ".join(sorted({name for name in names if names.count(name) > 1})[:20])
+        raise InvalidArgumentError(
+            f"With axis=1 no two datasets may have columns of the same name; these are there twice: {twice}. Rename or "
+            "remove them first."
+        )
+    parts = [part for view in views for part in view.parts if part.table.num_columns]
+    origins = next((view.origins for view in views if view.origins is not None), None)
+    return View(tuple(parts or views[0].parts), tuple(names), lengths[0], origins)
+
+
+# ---------------------------------------------------------------- in turns
+
+
+def check_probabilities(probabilities: Sequence[float] | None, lengths: Sequence[int]) -> None:
+    """Checks the probabilities of `interleave_datasets`.
+
+    Raises:
+        InvalidArgumentError: There is not one a dataset, one is negative, they do not sum to 1, or a dataset that can
+            be drawn is empty.
+    """
+    if probabilities is None:
+        return
+    values = np.asarray(probabilities, dtype=np.float64)
+    if values.shape != (len(lengths),) or not bool((values >= 0).all()):
+        raise InvalidArgumentError.from_value(
+            "probabilities", list(probabilities), f"one for each of the {len(lengths)} datasets"
+        )
+    if abs(float(values.sum()) - 1) > 1e-8:
+        raise InvalidArgumentError(f"The probabilities sum to {float(values.sum())}; they must sum to 1.")
+    empty = [position for position, rows in enumerate(lengths) if values[position] > 0 and not rows]
+    if empty:
+        raise InvalidArgumentError(
+            f"The datasets at {empty} have no rows and can't be drawn from; leave them out, or give them the "
+            "probability 0."
+        )
+
+
+def interleaved_rows(
+    lengths: Sequence[int], probabilities: Sequence[float] | None, seed: int | None, strategy: str
+) -> IndexVector:
+    """Finds the order of `interleave_datasets`.
+
+    Args:
+        lengths: Rows of each dataset.
+        probabilities: How likely each is drawn; in turns if None.
+        seed: For the drawing.
+        strategy: One of `STRATEGIES`.
+
+    Returns:
+        Row numbers counted over all datasets one after another.
+
+    Raises:
+        InvalidArgumentError: The strategy is not known, or the probabilities can't be used.
+
+    Example:
+        >>> interleaved_rows([2, 3], None, None, "first_exhausted").tolist()
+        [0, 2, 1, 3]
+    """
+    if strategy not in STRATEGIES:
+        raise InvalidArgumentError.from_choice("stopping_strategy", str(strategy), list(STRATEGIES))
+    check_probabilities(probabilities, lengths)
+    sizes = np.asarray(lengths, np.int64)
+    can_be_drawn = np.ones(len(sizes), np.bool_) if probabilities is None else np.asarray(probabilities) > 0
+    if strategy != "first_exhausted":
+        can_be_drawn &= sizes > 0  # an empty dataset is exhausted before it begins
+    if not can_be_drawn.any():
+        return np.empty(0, np.int64)
+    turns = _turns(sizes, can_be_drawn, probabilities, seed, strategy)
+    rank = _ranks(turns)
+    allowed = can_be_drawn[turns]
+    last_needed = allowed & (rank == sizes[turns] - 1)
+    if strategy == "first_exhausted":
+        # Whoever gives its last row first ends it; an empty dataset does so before its first turn.
+        ends = np.flatnonzero(last_needed)
+        stop = int(ends[0]) + 1 if len(ends) else 0
+        if probabilities is None:
+            stop = int(sizes.min()) * len(sizes)
+        turns, rank, allowed = turns[:stop], rank[:stop], allowed[:stop]
+    elif strategy == "all_exhausted":
+        stop = int(np.flatnonzero(last_needed)[-1]) + 1
+        if probabilities is None:
+            stop = int(sizes.max()) * int(can_be_drawn.sum())
+        turns, rank, allowed = turns[:stop], rank[:stop], allowed[:stop]
+    else:
+        allowed = allowed & (rank < sizes[turns])
+    turns, rank = turns[allowed], rank[allowed]
+    starts = np.cumsum(np.concatenate([[0], sizes[:-1]]))
+    rows: IndexVector = rank % sizes[turns] + starts[turns]
+    return rows
+
+
+def _turns(
+    sizes: IndexVector,
+    can_be_drawn: Any,
+    probabilities: Sequence[float] | None,
+    seed: int | None,
+    strategy: str,
+) -> IndexVector:
+    """Says which dataset is next, at least as often as is needed."""
+    if probabilities is None:
+        sources = np.flatnonzero(can_be_drawn).astype(np.int64)
+        longest = sizes.min() if strategy == "first_exhausted" else sizes.max()
+        return np.tile(sources, int(longest))
+    generator = np.random.default_rng(seed)
+    counts, drawn, enough = np.zeros(len(sizes), np.int64), [], False
+    size = _DRAWN_AT_ONCE
+    while not enough:
+        block = generator.choice(len(sizes), size=size, p=np.asarray(probabilities, np.float64))
+        drawn.append(block.astype(np.int64, copy=False))
+        counts += np.bincount(block, minlength=len(sizes))
+        done = counts[can_be_drawn] >= sizes[can_be_drawn]
+        enough = bool(done.any() if strategy == "first_exhausted" else done.all())
+        size = min(size * 2, 1_000_000)
+    return np.concatenate(drawn)
+
+
+def _ranks(turns: IndexVector) -> IndexVector:
+    """Counts for each turn how often the same dataset had one before."""
+    order = np.argsort(turns, kind="stable")
+    sorted_turns = turns[order]
+    firsts = np.searchsorted(sorted_turns, sorted_turns, side="left")
+    ranks = np.empty(len(turns), np.int64)
+    ranks[order] = np.arange(len(turns)) - firsts
+    return ranks
+
+
+# ---------------------------------------------------------------- one more row
+
+
+def row_to_view(item: Mapping[str, Any], features: Features) -> tuple[View, Features]:
+    """Makes a view of one row that shall stand below others.
+
+    Args:
+        item: Its values; a column that it lacks is None there.
+        features: The features of the others.
+
+    Returns:
+        (the row, its features).
+
+    Raises:
+        CastError: A value does not fit the feature of its column.
+        InvalidArgumentError: It is no dict.
+    """
+    if not isinstance(item, Mapping):
+        raise InvalidArgumentError.from_value("item", item, "a dict of column name to value")
+    described = Features()
+    columns = {}
+    for name, value in item.items():
+        feature = features.get(name)
+        if feature is not None and _is_null(feature):
+            feature = None
+        try:
+            columns[name] = array_from_values([value], feature, column=name)
+        except SchemaConflictError as error:
+            raise CastError.at(f"the value can't be stored: {error}", column=name) from error
+        described[name] = from_arrow_type(columns[name].type) if feature is None else feature
+    if not columns:
+        return View((Part(rows_without_columns(1)),), (), 1), described
+    return View.from_table(pa.table(columns)), described

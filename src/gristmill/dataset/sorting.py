@@ -1,0 +1,90 @@
+"""The order of rows by the values of some columns, and the distinct values of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gristmill.dataset.columns import check_columns
+from gristmill.errors import InvalidArgumentError
+from gristmill.table.selection import IndexVector, compact
+from gristmill.table.view import View
+
+_PLACEMENTS = {"at_end": "at_end", "last": "at_end", "at_start": "at_start", "first": "at_start"}
+
+
+def sorted_rows(
+    view: View, names: str | Sequence[str], reverse: bool | Sequence[bool], null_placement: str
+) -> range | IndexVector:
+    """Finds the order of rows by the values of columns; rows that are equal in all of them stay in their order.
+
+    Args:
+        view: The rows.
+        names: The columns, the most significant first.
+        reverse: Largest first: for all columns, or one answer a column.
+        null_placement: ``"at_end"`` or ``"at_start"``, whatever the direction.
+
+    Returns:
+        Row numbers.
+
+    Raises:
+        ColumnNotFoundError: A column does not exist.
+        InvalidArgumentError: An argument means nothing, or values of a column have no order.
+    """
+    keys = check_columns(names, view.names)
+    if not keys:
+        raise InvalidArgumentError.from_value("column_names", names, "at least one column")
+    falling = [reverse] * len(keys) if isinstance(reverse, bool) else list(reverse)
+    if len(falling) != len(keys) or not all(isinstance(value, bool | np.bool_) for value in falling):
+        raise InvalidArgumentError.from_value("reverse", reverse, "True or False, or a list of one a column")
+    if null_placement not in _PLACEMENTS:
+        raise InvalidArgumentError.from_choice("null_placement", str(null_placement), list(_PLACEMENTS))
+    table = view.table(list(dict.fromkeys(keys)))
+    order = [
+        (position, "descending" if down else "ascending")
+        for position, down in enumerate(falling)
+        if not pa.types.is_null(table.column(keys[position]).type)
+    ]
+    if not order or view.num_rows < 2:
+        return range(view.num_rows)
+    # By number: pyarrow reads a dot in a column's name as the way to a field of a struct.
+    columns = {str(position): table.column(keys[position]) for position, _ in order}
+    try:
+        rows = pc.sort_indices(pa.table(columns), options=_options(order, _PLACEMENTS[null_placement]))
+    except (pa.ArrowTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        kinds = ", ".join(f'"{name}" ({table.column(name).type})' for name in dict.fromkeys(keys))
+        raise InvalidArgumentError(f"The values of {kinds} have no order: {error}.") from error
+    return compact(rows.to_numpy().astype(np.int64, copy=False))
+
+
+def _options(order: Sequence[tuple[int, str]], placement: str) -> pc.SortOptions:
+    if int(pa.__version__.partition(".")[0]) >= 25:
+        # Where nulls go is said for each key from here on, and saying it for all is warned of.
+        return pc.SortOptions([(str(position), direction, placement) for position, direction in order])
+    keys = [(str(position), direction) for position, direction in order]
+    return pc.SortOptions(keys, null_placement=placement)
+
+
+def distinct_values(view: View, name: str) -> pa.Array:
+    """Finds the values of a column, each once, in order of appearance; None counts as one.
+
+    Args:
+        view: The rows.
+        name: The column.
+
+    Raises:
+        ColumnNotFoundError: It does not exist.
+        InvalidArgumentError: Its values are lists or structs.
+    """
+    [name] = check_columns(name, view.names)
+    column = view.table([name]).column(0)
+    try:
+        return pc.unique(column)
+    except pa.ArrowNotImplementedError as error:
+        raise InvalidArgumentError(
+            f'Column "{name}" holds {column.type}; distinct values are found of plain values only. Flatten it, or map '
+            "it to text first."
+        ) from error

@@ -1,0 +1,132 @@
+"""Paths on other file systems (``s3://...``, ``memory://...``), through fsspec: whole folders and files, up and down."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gristmill.errors import FileError, FileMissingError, InvalidArgumentError
+
+_LOCAL = ("file", "local")
+
+
+def local_path(path: str | os.PathLike[str]) -> Path | None:
+    """Gives a path on this machine; None if it names another file system.
+
+    Args:
+        path: A path, or a URL of any scheme.
+
+    Example:
+        >>> local_path("a/b"), local_path("file:///a/b"), local_path("s3://bucket/a")
+        (PosixPath('a/b'), PosixPath('/a/b'), None)
+    """
+    text = os.fspath(path)
+    scheme, mark, rest = text.partition("://")
+    if not mark:
+        return Path(text)
+    return Path(rest) if scheme in _LOCAL else None
+
+
+def _open(url: str, options: Mapping[str, Any] | None) -> tuple[Any, str]:
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(url, **(options or {}))
+    except (ValueError, ImportError, TypeError) as error:
+        raise InvalidArgumentError(f"The path {url} can't be used: {error}") from error
+    return system, str(path)
+
+
+@contextlib.contextmanager
+def _talking(what: str, url: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileMissingError.from_path(url) from error
+    except OSError as error:
+        raise FileError.from_os_error(what, url, error) from error
+
+
+def upload_folder(folder: Path, url: str, options: Mapping[str, Any] | None = None) -> None:
+    """Puts a folder on another file system; what was there under its name is replaced once the new one is up.
+
+    Args:
+        folder: What to put there.
+        url: Its name there.
+        options: Options of the file system.
+
+    Raises:
+        FileError: The file system refuses.
+        InvalidArgumentError: It is not known, or needs a package that is not installed.
+    """
+    system, path = _open(url, options)
+    path = path.rstrip("/")
+    aside = f"{path}.{secrets.token_hex(4)}.incomplete"
+    with _talking("write", url):
+        try:
+            for file in sorted(folder.rglob("*")):
+                if file.is_file():
+                    there = f"{aside}/{file.relative_to(folder).as_posix()}"
+                    system.makedirs(there.rpartition("/")[0], exist_ok=True)
+                    system.put_file(str(file), there)
+            if system.exists(path):
+                system.rm(path, recursive=True)
+            system.mv(aside, path, recursive=True)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                system.rm(aside, recursive=True)
+            raise
+
+
+def download_folder(url: str, folder: Path, options: Mapping[str, Any] | None = None) -> None:
+    """Gets a folder from another file system.
+
+    Args:
+        url: Its name there.
+        folder: Where its content goes; made if needed.
+        options: Options of the file system.
+
+    Raises:
+        FileMissingError: There is none.
+        FileError: The file system refuses.
+        InvalidArgumentError: It is not known, or needs a package that is not installed.
+    """
+    system, path = _open(url, options)
+    path = path.rstrip("/")
+    with _talking("read", url):
+        files = system.find(path)
+        if not files:
+            raise FileMissingError.from_path(url)
+        for name in files:
+            target = folder / str(name)[len(path) :].lstrip("/")
+            if not target.resolve().is_relative_to(folder.resolve()):
+                raise FileError(f"The file {name} leaves its folder {url}.")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            system.get_file(name, str(target))
+
+
+@contextlib.contextmanager
+def uploaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterator[Path]:
+    """Gives a file on this machine to write, and puts it on another file system when the block ends without an error.
+
+    Args:
+        url: Its name there.
+        options: Options of the file system.
+
+    Raises:
+        FileError: The file system refuses.
+        InvalidArgumentError: It is not known, or needs a package that is not installed.
+    """
+    system, path = _open(url, options)
+    with tempfile.TemporaryDirectory(prefix="gristmill-upload-") as folder:
+        # Under its own name: writers choose a compression by the suffix.
+        local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
+        yield local
+        with _talking("write", url):
+            system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            system.put_file(str(local), path)
