@@ -61,6 +61,7 @@ def parse_block(
         for known in [hint, None] if hint is not None else [None]:
             try:
                 table = _fast(data, known, only_hint and known is not None)
+                table.validate()  # pyarrow makes lists of nulls shorter than they are
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
                 continue
             if not _lost_integers(table, data):
