@@ -23,6 +23,7 @@ from gristmill.table.selection import IndexVector, compact
 from gristmill.table.view import Part, View
 
 _ROWS = "indices"
+_BLOCKS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class FilterJob:
             TransformOutputError: It did not answer once a row.
         """
         caller = self.caller
+        kept: list[IndexVector] = []
         size = self.unit if caller.batched else caller.view.block_rows()
         for begin in range(start, stop, size):
             block = caller.block(begin, min(stop, begin + size))
@@ -85,8 +87,11 @@ class FilterJob:
                 mask = self._mask(caller.call_batch(block, begin, rank), begin, block.num_rows)
             else:
                 mask = np.fromiter(map(bool, caller.call_rows(block, begin, rank)), np.bool_, block.num_rows)
-            growing.write(pa.table({_ROWS: arrow_vector(np.flatnonzero(mask) + begin)}))
+            kept.append(np.flatnonzero(mask) + begin)
+            if len(kept) == _BLOCKS_AT_ONCE:
+                _write(kept, growing)
             advance(block.num_rows)
+        _write(kept, growing)
 
     def _mask(self, answer: Any, start: int, rows: int) -> Any:
         if isinstance(answer, pa.Array | pa.ChunkedArray):
@@ -103,6 +108,12 @@ class FilterJob:
         if isinstance(answer, np.ndarray):
             return answer.astype(np.bool_)
         return np.fromiter(map(bool, answer), np.bool_, rows)
+
+
+def _write(kept: list[IndexVector], growing: GrowingTable) -> None:
+    rows = np.concatenate(kept) if kept else np.empty(0, np.int64)
+    growing.write(pa.table({_ROWS: arrow_vector(rows)}))
+    kept.clear()
 
 
 def run_filter(job: FilterJob, place: Place, num_proc: int | None, description: str) -> range | IndexVector:

@@ -10,6 +10,7 @@ import json
 import math
 import re
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ _log = get_logger(__name__)
 _LARGE = 50_000
 _PIECES_A_WORKER = 4
 _PIECES_HERE = 16
+_SECONDS_A_PIECE = 5.0
 FACTS = b"gristmill"
 
 
@@ -126,11 +128,17 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
         return found
     done = _finished(folder, stem) if place.reuse else []
     ranges = plan_pieces(job.rows, job.unit, workers, done)
-    tasks = [
-        Task(f"rows {start} to {stop - 1}", _piece(folder, stem, start, stop), (start, stop), stop - start)
-        for start, stop in ranges
-    ]
-    paths = _run(job, tasks, workers, place.reuse, description)
+    if workers is None:
+        ranges = _run_here(job, ranges, set(done), lambda *piece: _piece(folder, stem, *piece), description)
+        paths = [_piece(folder, stem, *piece) for piece in ranges]
+    else:
+        tasks = [
+            Task(
+                f"rows {start} to {stop - 1}", _piece(folder, stem, start, stop), (start, stop), stop - start
+            )
+            for start, stop in ranges
+        ]
+        paths = _run_workers(job, tasks, workers, place.reuse, description)
     facts = tuple(_facts(open_arrow(path)) for path in paths)
     table = join_files(paths, [stop - start for start, stop in ranges], job.fill, _clash(job))
     if place.file is not None:
@@ -142,9 +150,38 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
     return Computed(table, tuple(paths), facts, tuple(ranges))
 
 
-def _run(job: Job, tasks: list[Task], workers: int | None, reuse: bool, description: str) -> list[Path]:
-    if workers is None:
-        return run_tasks(_Work(job), tasks, description=description, reuse=reuse)
+def _run_here(
+    job: Job,
+    planned: list[tuple[int, int]],
+    done: set[tuple[int, int]],
+    path_of: Callable[[int, int], Path],
+    description: str,
+) -> list[tuple[int, int]]:
+    """Computes pieces one after another; returns the pieces, which are fewer than planned if the work goes fast.
+
+    A file for what was made in no time is a waste, now and whenever the result is opened.
+    """
+    work, pieces, together = _Work(job), [], 1
+    with progress(description, job.rows) as bar:
+        context, position = Context(None, bar.update), 0
+        while position < len(planned):
+            piece = planned[position]
+            position += 1
+            if piece in done:
+                bar.update(piece[1] - piece[0])
+            else:
+                count = 1
+                while count < together and position < len(planned) and planned[position] not in done:
+                    piece = (piece[0], planned[position][1])
+                    position, count = position + 1, count + 1
+                began = time.monotonic()
+                work(piece, path_of(*piece), context)
+                together = int(count * _SECONDS_A_PIECE / max(time.monotonic() - began, 1e-6))
+            pieces.append(piece)
+    return pieces
+
+
+def _run_workers(job: Job, tasks: list[Task], workers: int, reuse: bool, description: str) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="gristmill-rows-") as folder:
         work = _Work(job.with_stored_rows(Path(folder)))
         return run_tasks(work, tasks, num_proc=workers, description=description, reuse=reuse)
