@@ -40,7 +40,7 @@
         ├── DatasetScriptError (RuntimeError)     the dataset is a Python script; scripts are never run
         ├── DataFilesNotFoundError (FileNotFoundError)
         ├── ConfigNotFoundError (ValueError)
-        ├── SplitNotFoundError (ValueError)
+        ├── SplitNotFoundError (ValueError, KeyError)
         └── DatasetGenerationError (RuntimeError)
             └── DatasetGenerationCastError
 
@@ -203,10 +203,7 @@ class NotThereYetError(GristmillError, NotImplementedError, AttributeError):
     @classmethod
     def from_name(cls, name: str) -> NotThereYetError:
         """Words the error for a public name such as ``Dataset.sort``."""
-        return cls(
-            f"gristmill.{name} is not there yet. docs/completeness.md lists what is; "
-            "until then the same step can be done with pyarrow on `dataset.data`."
-        )
+        return cls(f"gristmill.{name} is not there yet; docs/completeness.md lists what is.")
 
 
 class DataError(GristmillError, ValueError):
@@ -557,8 +554,8 @@ class ConfigNotFoundError(DatasetsError, ValueError):
     """The dataset has no such config, or several and none was named."""
 
 
-class SplitNotFoundError(DatasetsError, ValueError):
-    """The dataset has no such split."""
+class SplitNotFoundError(DatasetsError, ValueError, KeyError):
+    """The dataset has no such split; a KeyError too, as a missing key of any dict is."""
 
     @classmethod
     def from_name(cls, split: str, splits: Iterable[str], where: str = "") -> SplitNotFoundError:

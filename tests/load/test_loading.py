@@ -447,3 +447,14 @@ def test_odd_facts_about_a_prepared_split_are_damage(tmp_path, file, was, now):
     path.write_text(text.replace(was, now, 1))
     assert load().to_dict() == {"a": [1, 2], "b": ["x", "y"]}
     assert path.read_text() == text
+
+
+def test_a_misspelled_argument_is_told_from_an_option(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n1;2\n")
+    with pytest.raises(InvalidArgumentError, match='Did you mean "split"'):
+        load_dataset(str(tmp_path), splt="train")
+    # "names" is close to the argument "name", and an option of CSV.
+    loaded = load_dataset(
+        str(tmp_path), split="train", sep=";", names=["x", "y"], header=0, cache_dir=tmp_path / "c"
+    )
+    assert loaded.to_list() == [{"x": 1, "y": 2}]

@@ -61,7 +61,7 @@ def expand_local(pattern: str, base: Path | None = None) -> list[Path]:
         what = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
         missing = rest[0] if rest else folder.name
         raise DataFilesNotFoundError(
-            f'There is no data file "{path}": {folder} has no "{missing}". {suggest(missing, what)}'
+            f'There is no data file "{path}": the folder {folder.absolute()} has no "{missing}". {suggest(missing, what)}'
         )
     paths = _list_spelled_out(folder, rest)
     found = resolve_patterns(PathIndex(paths), ["/".join(rest) or "**"], str(folder))

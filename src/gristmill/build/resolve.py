@@ -295,7 +295,7 @@ def _format_of_split(split: str, files: Sequence[DataFile], where: str) -> str:
     if format is None:
         raise DataFilesNotFoundError(
             f'The split "{split}" of {_nothing_readable([_plain(file.name) for file in files], where)} '
-            "Name the format as the first argument if the suffix does not say it."
+            'Name the format if the suffix does not say it: load_dataset("csv", data_files=...).'
         )
     return format
 

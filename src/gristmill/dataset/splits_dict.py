@@ -41,7 +41,7 @@ class DatasetDict(dict[str, Dataset]):
         try:
             return super().__getitem__(key)
         except KeyError:
-            raise _NoSplit(str(SplitNotFoundError.from_name(str(key), self))) from None
+            raise SplitNotFoundError.from_name(str(key), self) from None
 
     def __repr__(self) -> str:
         lines = "".join(f"    {name}: {_indented(repr(part))}\n" for name, part in self.items())
@@ -517,13 +517,6 @@ def _of_files(
     return DatasetDict(
         {name: Dataset._from_parts(**vars(part.rows), info=part.info) for name, part in found.items()}
     )
-
-
-class _NoSplit(KeyError):
-    """A KeyError, as of any dict, whose text is the sentence and not its repr."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class _WithSplit:

@@ -238,9 +238,10 @@ def missing_name(names: Sequence[str], where: str) -> str:
 
     Example:
         >>> missing_name(["en", "fr"], "org/name")
-        'org/name has several configs: pick one as the second argument, for example "en". There are: en, fr.'
+        'org/name has several configs; name one, for example name="en" (--config en). There are: en, fr.'
     """
-    return f'{where} has several configs: pick one as the second argument, for example "{names[0]}". {suggest("", names)}'
+    example = f'name="{names[0]}" (--config {names[0]})'
+    return f"{where} has several configs; name one, for example {example}. {suggest('', names)}"
 
 
 def _resolve_splits(

@@ -36,7 +36,7 @@ class PandasFormatter:
     """
 
     def __init__(self, features: Mapping[str, Any]) -> None:
-        require("pandas", 'Dataset.set_format("pandas")')
+        require("pandas", "Rows as pandas frames")
         self._features = features
         self._python = PythonFormatter(features)
 
@@ -54,7 +54,7 @@ class PandasFormatter:
             made = self._python.column(name, values)
         else:
             return None
-        series = require("pandas", 'Dataset.set_format("pandas")').Series([None] * len(made), dtype=object)
+        series = require("pandas", "Rows as pandas frames").Series([None] * len(made), dtype=object)
         for position, value in enumerate(made):
             series.iat[position] = value
         return series.rename(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gristmill import config
 from gristmill.errors import (
     AccessError,
     EntryNotFoundError,
@@ -15,7 +16,7 @@ from gristmill.errors import (
 )
 from gristmill.files.http import Refusal
 
-_SIGN_IN = "Run `hf auth login`, or set HF_TOKEN to a token from {endpoint}/settings/tokens"
+_SIGN_IN = "run `hf auth login`, or set HF_TOKEN to a token {source}"
 _BAD_TOKEN = "Invalid credentials in Authorization header"  # noqa: S105  # a server's message, not a secret
 _DISABLED = "Access to this resource is disabled"
 
@@ -89,7 +90,7 @@ class Target:
         problem = f"There is no {self.repo_type} {self.repo_id}, or it is private and not yours"
         remedy = "Check the name"
         if refusal.status == 401:
-            remedy += f". If it is private: {self._sign_in()}"
+            remedy += f". If it is private: {self._sign_in(upper=False)}"
         return self._error(RepoNotFoundError, refusal, problem, remedy)
 
     def _no_access(self, refusal: Refusal) -> HubError:
@@ -101,11 +102,14 @@ class Target:
             problem, remedy = f"{self} needs a token, or does not exist", self._sign_in()
         else:
             problem = f"Your token has no right to read {self}"
-            remedy = f"Check the token's permissions at {self.endpoint}/settings/tokens"
+            remedy = "Check the token's permissions in the settings of your account there"
         return self._error(AccessError, refusal, problem, remedy)
 
-    def _sign_in(self) -> str:
-        return _SIGN_IN.format(endpoint=self.endpoint)
+    def _sign_in(self, upper: bool = True) -> str:
+        # Only huggingface.co is known to have a page for tokens.
+        known = self.endpoint == config.DEFAULT_HF_ENDPOINT
+        text = _SIGN_IN.format(source=f"from {self.endpoint}/settings/tokens" if known else "of that Hub")
+        return text[0].upper() + text[1:] if upper else text
 
     @staticmethod
     def _error(kind: type[HubError], refusal: Refusal, problem: str, remedy: str) -> HubError:

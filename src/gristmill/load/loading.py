@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import difflib
 import enum
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -18,6 +21,7 @@ from gristmill.dataset_dict import DatasetDict
 from gristmill.errors import InvalidArgumentError, NotThereYetError
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
+from gristmill.formats.registry import get_format, known_formats
 from gristmill.load.finding import Settings, find_dataset
 from gristmill.logging import get_logger
 from gristmill.splits import NamedSplit
@@ -213,6 +217,7 @@ def _make_request(
     for candidate in (old_token, getattr(download_config, "token", None)):
         token = candidate if token is None else token
     columns = options.pop("columns", None)
+    _check_spelling(options)
     return Request(
         name=None if name is None else str(name),
         data_dir=None if data_dir is None else str(data_dir),
@@ -224,6 +229,17 @@ def _make_request(
         # True has always meant "the token of the login", which is what None means.
         token=None if token is True else token,
     )
+
+
+def _check_spelling(options: Iterable[str]) -> None:
+    """Refuses what looks like a misspelled argument of `load_dataset` and is no option of any format."""
+    arguments = list(inspect.signature(load_dataset).parameters)[:-1]
+    for name in options:
+        if not difflib.get_close_matches(name, arguments, n=1, cutoff=0.8):
+            continue
+        formats = [get_format(format) for format in known_formats()]
+        if not any(name in {field.name for field in dataclasses.fields(one.options)} for one in formats):
+            raise InvalidArgumentError.from_choice("argument of load_dataset", name, arguments)
 
 
 def _choice(argument: str, value: enum.Enum | str | None, kind: type[enum.Enum]) -> enum.Enum | None:
