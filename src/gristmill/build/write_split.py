@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.build.ahead import read_ahead
 from gristmill.build.columns import SplitColumns
 from gristmill.build.keys import shard_names, shard_stem
 from gristmill.build.source import SplitSource
@@ -73,7 +74,7 @@ def write_split(source: SplitSource, paths: Sequence[Path], folder: Path) -> Wri
                 batches = format.read(
                     file, options=options, columns=source.columns, filters=source.filters, schema=schema
                 )
-                for position, batch in batches:
+                for position, batch in read_ahead(batches):
                     shards.write(batch)
                     _extend(runs[-1], position.row, batch.num_rows)
                     bar.update(batch.num_rows)
