@@ -479,3 +479,8 @@ def test_an_endpoint_that_is_no_url_is_named_as_it_was_given(monkeypatch):
     monkeypatch.setattr(config, "HF_ENDPOINT", "localhost:1")
     with pytest.raises(InvalidArgumentError, match=r"^HF_ENDPOINT='localhost:1' can't be used"):
         HubClient()
+
+
+def test_shows_where_it_reads_from_and_no_token(tmp_path):
+    client = HubClient("http://127.0.0.1:9/", "hf_secret", tmp_path, True)
+    assert repr(client) == f"HubClient('http://127.0.0.1:9', cache_dir='{tmp_path}', offline)"

@@ -72,6 +72,9 @@ class HubClient:
         self.session = HttpSession(self.endpoint, None if self.offline else find_token(token), policy)
         self.downloads = UrlCache(config.DOWNLOADED_DATASETS_PATH, self.offline)
 
+    def __repr__(self) -> str:
+        return f"HubClient({self.endpoint!r}, cache_dir={str(self.cache_dir)!r}{', offline' * self.offline})"
+
     def pin(self, repo_id: str, revision: str | None = "main", repo_type: str = "dataset") -> PinnedRepo:
         """Fixes the commit that a revision stands for now.
 
