@@ -19,7 +19,7 @@ from gristmill.errors import CastError, shorten, suggest
 from gristmill.features.convert import from_arrow_field, to_arrow_field, to_arrow_type
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List
 from gristmill.features.schema import Features
-from gristmill.features.visit import has_extension
+from gristmill.features.visit import flat_items, has_extension
 
 __all__ = [
     "Misfit",
@@ -322,7 +322,7 @@ def list_parts(array: Any) -> tuple[Any, Any]:
     if array.null_count or not (pt.is_list(array.type) or pt.is_large_list(array.type)):
         lengths = pc.fill_null(pc.list_value_length(array), 0)
         sums = np.concatenate([[0], np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)])
-        return pa.array(sums), array.flatten()
+        return pa.array(sums), flat_items(array)
     offsets = array.offsets
     first, last = offsets[0].as_py(), offsets[-1].as_py()
     return pc.subtract(offsets, first) if first else offsets, array.values.slice(first, last - first)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-__all__ = ["has_extension", "leaf_arrays", "map_leaves", "storage_type", "with_type"]
+__all__ = ["flat_items", "has_extension", "leaf_arrays", "map_leaves", "storage_type", "with_type"]
 
 
 def map_leaves(type_: pa.DataType, change: Callable[[Any], Any]) -> pa.DataType | None:
@@ -82,10 +82,10 @@ def has_extension(type_: pa.DataType) -> bool:
 
 
 def with_type(array: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Names the extension types of an array that has their storage; no value is copied.
+    """Names the extension types of an array that has their storage, or takes the names away; no value is copied.
 
     Args:
-        array: An array of type ``storage_type(type_)``.
+        array: An array with the same storage as the type wanted.
         type_: The type wanted.
 
     Example:
@@ -99,6 +99,8 @@ def with_type(array: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array
         return pa.chunked_array([with_type(chunk, type_) for chunk in array.chunks], type=type_)
     if isinstance(type_, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type_, array)
+    if isinstance(array.type, pa.BaseExtensionType):
+        return with_type(array.storage, type_)
     mask = array.is_null() if array.null_count else None
     if pt.is_struct(type_):
         columns = [with_type(array.field(i), field.type) for i, field in enumerate(type_)]
@@ -110,3 +112,20 @@ def with_type(array: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array
     make = pa.LargeListArray if pt.is_large_list(type_) else pa.ListArray
     offsets = pa.array(array.offsets.to_numpy(), array.offsets.type)
     return make.from_arrays(offsets, with_type(array.values, type_.value_type), type=type_, mask=mask)
+
+
+def flat_items(array: pa.Array) -> pa.Array:
+    """Gives the items of all lists of an array in a row, none that hides under a null.
+
+    Arrow's own `flatten` can't build arrays with extension types.
+
+    Args:
+        array: An array of lists of any kind.
+
+    Example:
+        >>> flat_items(pa.array([["1"], None, ["2"]])).to_pylist()
+        ['1', '2']
+    """
+    if not has_extension(array.type):
+        return array.flatten()
+    return with_type(with_type(array, storage_type(array.type)).flatten(), array.type.value_type)

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.features.encode import decoded_values
+from gristmill.features.visit import flat_items
 from gristmill.formats.text_columns import TEXT, bytes_of, constant, join, replaced, texts_with_bytes
 
 __all__ = ["encoder", "json_rows"]
@@ -161,7 +162,7 @@ class _Texts:
         offsets = np.zeros(len(array) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         # `flatten` leaves out what lies under nulls, as the lengths do.
-        items = self.values(array.flatten())
+        items = self.values(flat_items(array))
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), items)
         joined = pc.binary_join(lists, constant(","))
         made = join([constant("["), joined, constant("]")])
