@@ -1,0 +1,66 @@
+"""The benchmarks run, and their table says what was measured."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
+
+
+pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="an sdist has no benchmarks")
+
+
+@pytest.fixture
+def compare(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("compare")
+
+
+def answer(seconds, digest="x"):
+    return {"seconds": seconds, "cpu": seconds, "peak": 10**6, "digest": digest}
+
+
+def test_ratios_are_medians_of_the_rounds(compare):
+    answers = {
+        "gristmill": [answer(1.0), answer(2.0), answer(1.0)],
+        "datasets": [answer(5.0), answer(4.0), answer(9.0)],
+    }
+    assert compare.ratio(answers, "datasets", "gristmill", "seconds") == 5.0
+    assert compare.ratio(answers, "gristmill", "limit", "seconds") is None
+
+
+def test_results_that_differ_are_told(compare):
+    one, other = [answer(1.0, "x")], [answer(1.0, "y")]
+    assert compare.same({"gristmill": one, "datasets": one, "limit": one}) == "yes"
+    assert compare.same({"gristmill": one, "datasets": one, "limit": other}) == "limit differs"
+    assert compare.same({"gristmill": one, "datasets": other}) == "no"
+
+
+def test_what_is_missing_has_no_figures(compare):
+    answers = {"gristmill": [{"missing": "not there yet"}], "datasets": [answer(2.0)], "limit": [answer(1.0)]}
+    line = compare.table_line("sort", answers)
+    assert line.startswith("| sort | missing |  |  | 2 | 2 | 1 | 1 | 1 |")
+    assert any("not there yet" in said for said in compare.summary({"sort": answers}))
+
+
+@pytest.mark.slow
+def test_a_small_run_measures_and_compares(tmp_path):
+    command = [
+        sys.executable, str(BENCHMARKS / "compare.py"), "--rounds", "1", "--scale", "0.0001",
+        "--only", "iter_rows", "to_json", "get_c*", "--data", str(tmp_path), "--json", str(tmp_path / "out.json"),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [
+        line
+        for line in done.stdout.splitlines()
+        if line.startswith(("| iter_rows", "| to_json", "| get_column"))
+    ]
+    assert len(rows) == 3
+    assert all(row.endswith("| yes |") for row in rows)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert all(found[name][side][0]["seconds"] > 0 for name in found for side in ("gristmill", "limit"))
