@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.dataset.awaiting import is_async, run_together
 from gristmill.dataset.columns import check_columns
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
@@ -134,6 +135,13 @@ class Caller:
         except Exception as error:
             row = start + len(answers)
             raise self._failed(row, row, error) from error
+        return self._awaited(answers, start) if self._is_async else answers
+
+    def _awaited(self, coroutines: list[Any], start: int) -> list[Any]:
+        answers = run_together(coroutines)
+        for position, answer in enumerate(answers):
+            if isinstance(answer, Exception):
+                raise self._failed(start + position, start + position, answer) from answer
         return answers
 
     def call_batch(self, block: Block, start: int, rank: int | None) -> Any:
@@ -147,9 +155,19 @@ class Caller:
             else:
                 values = (self._reader.batch(range(start, stop)),)
             extras = self._extras(list(range(start, stop)), rank)
-            return self.function(*values, *extras, **self.kwargs)
+            answer = self.function(*values, *extras, **self.kwargs)
+            if not self._is_async:
+                return answer
+            [answer] = run_together([answer])
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
         except Exception as error:
             raise self._failed(start, stop - 1, error) from error
+
+    @cached_property
+    def _is_async(self) -> bool:
+        return is_async(self.function)
 
     @property
     def _is_lazy(self) -> bool:

@@ -129,7 +129,8 @@ class MapJob:
         caller = self.caller
         schema = caller.view.schema
         types = {field.name: field.type for field in schema} if self.keep_types else {}
-        outputs = Outputs(caller.name, self.features, types, self._labels(), self.mixed)
+        kept = frozenset(self.kept if self.keep_types and self.features is None else ())
+        outputs = Outputs(caller.name, self.features, types, self._labels(), self.mixed, kept)
         size = self.unit if caller.batched else caller.view.block_rows()
         one_to_one = True
         for begin in range(start, stop, size):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -21,6 +22,7 @@ from gristmill.formatting.lazy import Block
 from gristmill.table.view import rows_without_columns
 
 _NOTHING = type(None)
+_UNCHANGEABLE = {str, bytes, int, float, bool, _NOTHING}
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Outputs:
         labels: The features of columns that say more than a type does (names of classes, shapes, `Json`); new values of
             such a column are stored as it says, if they fit.
         mixed: Values without a common type become `Json`; else they are an error.
+        kept: Columns that stay in their files if the function gives back the very values it was given.
         removed: Columns that the function deleted from the row it was given.
         replaces: The function returned tables, which stand for all columns.
         answered: "nothing" or "something", once known: a function may not do both.
@@ -44,6 +47,7 @@ class Outputs:
     types: dict[str, pa.DataType]
     labels: Mapping[str, Any]
     mixed: bool = False
+    kept: frozenset[str] = frozenset()
     removed: set[str] = field(default_factory=set)
     replaces: bool = False
     answered: str | None = None
@@ -137,9 +141,25 @@ class Outputs:
         odd = next((name for name in names if not isinstance(name, str)), None)
         if odd is not None:
             raise self._bad(start, f"returned a dict with the key {odd!r}; column names are strings")
-        if not names:
+        columns = {
+            name: values for name, values in columns.items() if not self._untouched(name, values, block)
+        }
+        if not columns:
             return rows_without_columns(len(answers))
         return self._table(columns, start, len(answers))
+
+    def _untouched(self, name: str, values: Sequence[Any], block: Block) -> bool:
+        """Says whether values are the block's own, as in ``{**row, "new": 1}``: such a column need not be written.
+
+        Only where the very same objects tell: a list may have been changed in place.
+        """
+        given = block.columns.get(name) if name in self.kept else None
+        return (
+            type(given) is list
+            and len(given) == len(values)
+            and all(map(operator.is_, values, given))
+            and set(map(type, given)) <= _UNCHANGEABLE
+        )
 
     def _completed(
         self, answer: Mapping[str, Any], names: Mapping[str, None], block: Block, row: int
