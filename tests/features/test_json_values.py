@@ -178,3 +178,20 @@ def test_values_of_any_nesting_come_back(kind, data):
     assert _text(whole.select(order).to_list()) == _text([{"v": expected[i]} for i in order])
     encoded = features.encode_batch({"v": expected})
     assert _text(features.decode_batch(encoded)["v"]) == _text(expected)
+
+
+def test_half_a_surrogate_pair_can_be_written(tmp_path):
+    ds = Dataset.from_dict({"v": [["\ud800é"], [1]]}, features=Features({"v": Json()}))
+    for ascii_only in (True, False):
+        ds.to_json(tmp_path / "x.jsonl", force_ascii=ascii_only)
+        lines = (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line)["v"] for line in lines] == ds["v"][:]
+    Dataset.from_dict({"v": [["\ud800"]]}, features=Features({"v": List(Json())})).to_csv(tmp_path / "x.csv")
+    assert (tmp_path / "x.csv").read_text() == 'v\n"[""\\ud800""]"\n'
+
+
+def test_batches_as_pandas_frames():
+    ds = Dataset.from_dict({"v": [1, "a", {"k": 1}]}, features=Features({"v": Json()}))
+    made = ds.with_format("pandas").map(lambda frame: frame, batched=True)
+    assert made.features == ds.features
+    assert made.with_format(None)["v"][:] == [1, "a", {"k": 1}]

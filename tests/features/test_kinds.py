@@ -15,7 +15,7 @@ DTYPES = [
     "null", "bool", "int8", "int64", "uint8", "uint64", "float16", "float32", "float64", "string", "large_string",
     "binary", "large_binary", "string_view", "date32", "date64", "time32[s]", "time32[ms]", "time64[us]", "time64[ns]",
     "timestamp[s]", "timestamp[ns]", "timestamp[us, tz=UTC]", "timestamp[ms, tz=+02:00]", "duration[ms]",
-    "decimal128(10, 2)", "decimal256(40, 2)", "fixed_size_binary[4]", "month_day_nano_interval",
+    "binary_view", "decimal32(5, 2)", "decimal64(12, 3)", "decimal128(10, 2)", "decimal256(40, 2)", "fixed_size_binary[4]", "month_day_nano_interval",
 ]  # fmt: skip
 
 

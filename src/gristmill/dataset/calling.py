@@ -12,6 +12,7 @@ import pyarrow as pa
 from gristmill.dataset.awaiting import is_async, run_together
 from gristmill.dataset.columns import check_columns
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
+from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
 from gristmill.formatting.lazy import Block
 from gristmill.formatting.registry import formatter_for
@@ -206,5 +207,13 @@ def as_table(answer: Any) -> pa.Table | None:
     if type(answer).__module__.partition(".")[0] == "polars" and hasattr(answer, "to_arrow"):
         return answer.to_arrow()
     if type(answer).__module__.partition(".")[0] == "pandas" and hasattr(answer, "columns"):
-        return pa.Table.from_pandas(answer, preserve_index=False).replace_schema_metadata(None)
+        return _of_frame(answer)
     return None
+
+
+def _of_frame(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # A column of objects of several types, as a `Json` column is in pandas.
+        return pa.table({str(name): array_of_mixed(frame[name].tolist()) for name in frame.columns})

@@ -50,12 +50,6 @@ _NAMES = {type_: name for name, type_ in _PLAIN.items()}
 _UNITS = "s|ms|us|ns"
 
 
-def _small_decimal(match: re.Match[str]) -> Any:
-    # pyarrow below 19 has no such types; the wider one holds the same values.
-    make = getattr(pa, f"decimal{match[1]}", pa.decimal128)
-    return make(int(match[2]), int(match[3]))
-
-
 _PARAMETRIC: list[tuple[re.Pattern[str], Callable[[re.Match[str]], Any]]] = [
     (re.compile(r"time32\[(s|ms)\]"), lambda m: pa.time32(m[1])),
     (re.compile(r"time64\[(us|ns)\]"), lambda m: pa.time64(m[1])),
@@ -64,7 +58,8 @@ _PARAMETRIC: list[tuple[re.Pattern[str], Callable[[re.Match[str]], Any]]] = [
     (re.compile(rf"duration\[({_UNITS})\]"), lambda m: pa.duration(m[1])),
     (re.compile(r"decimal128\((\d+),\s*(-?\d+)\)"), lambda m: pa.decimal128(int(m[1]), int(m[2]))),
     (re.compile(r"decimal256\((\d+),\s*(-?\d+)\)"), lambda m: pa.decimal256(int(m[1]), int(m[2]))),
-    (re.compile(r"decimal(32|64)\((\d+),\s*(-?\d+)\)"), _small_decimal),
+    (re.compile(r"decimal32\((\d+),\s*(-?\d+)\)"), lambda m: pa.decimal32(int(m[1]), int(m[2]))),
+    (re.compile(r"decimal64\((\d+),\s*(-?\d+)\)"), lambda m: pa.decimal64(int(m[1]), int(m[2]))),
     (re.compile(r"fixed_size_binary\[(\d+)\]"), lambda m: pa.binary(int(m[1]))),
 ]
 

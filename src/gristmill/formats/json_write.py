@@ -9,6 +9,7 @@ import base64
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
@@ -40,9 +41,7 @@ def encoder(force_ascii: bool = True) -> Any:
         >>> encoder(force_ascii=False)({"a": 0.1 + 0.2, "b": float("nan"), "c": "é"})
         '{"a":0.30000000000000004,"b":null,"c":"é"}'
     """
-    strict = json.JSONEncoder(
-        ensure_ascii=force_ascii, separators=(",", ":"), allow_nan=False, default=_plain
-    ).encode
+    strict = _strict(force_ascii)
 
     def encode(row: Any) -> str:
         try:
@@ -50,7 +49,22 @@ def encoder(force_ascii: bool = True) -> Any:
         except ValueError:  # NaN or an infinity somewhere: rare, so rows pay for it only then
             return strict(_without_nan(row))
 
-    return encode
+    def encode_text(row: Any) -> str:
+        text = encode(row)
+        # Half a surrogate pair, which only `Json` can hold, is no UTF-8; JSON has an escape for it.
+        return text if _SURROGATE.search(text) is None else escaped(row)
+
+    escaped = encode if force_ascii else encoder()
+    return encode if force_ascii else encode_text
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _strict(force_ascii: bool) -> Any:
+    return json.JSONEncoder(
+        ensure_ascii=force_ascii, separators=(",", ":"), allow_nan=False, default=_plain
+    ).encode
 
 
 def _plain(value: Any) -> Any:
