@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from gristmill.dataset import Dataset, DatasetDict, combining
 from gristmill.errors import InvalidArgumentError
 from gristmill.info import DatasetInfo
-from gristmill.splits import NamedSplit
 
 __all__ = ["concatenate_datasets", "interleave_datasets"]
 
@@ -18,7 +17,7 @@ DatasetType = TypeVar("DatasetType", bound=Dataset)
 def concatenate_datasets(
     dsets: list[DatasetType],
     info: DatasetInfo | None = None,
-    split: NamedSplit | None = None,
+    split: str | None = None,
     axis: int = 0,
 ) -> DatasetType:
     """Puts datasets together; nothing is copied where their types agree.
@@ -62,7 +61,7 @@ def interleave_datasets(
     probabilities: list[float] | None = None,
     seed: int | None = None,
     info: DatasetInfo | None = None,
-    split: NamedSplit | None = None,
+    split: str | None = None,
     stopping_strategy: str = "first_exhausted",
 ) -> DatasetType:
     """Takes rows from several datasets in turns; nothing is copied where their types agree.

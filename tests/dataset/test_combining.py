@@ -3,6 +3,7 @@
 import pickle
 import random
 import time
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,7 +16,6 @@ from gristmill.dataset.combining import interleaved_rows
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
 from gristmill.features import ClassLabel, Features, LargeList, List, Value
 from gristmill.info import DatasetInfo
-from gristmill.load import load_from_disk
 from gristmill.table.origins import Origins
 
 
@@ -78,7 +78,8 @@ def test_types_that_nothing_holds():
 
 def test_what_is_no_list_of_datasets():
     ds = Dataset.from_dict({"a": [1]})
-    for function in (concatenate_datasets, interleave_datasets):
+    functions: list[Any] = [concatenate_datasets, interleave_datasets]
+    for function in functions:
         with pytest.raises(ValueError, match="empty"):
             function([])
         with pytest.raises(ValueError, match="is int"):
@@ -131,7 +132,7 @@ def test_fingerprints():
 def test_hundred_files_stay_where_they_are(tmp_path):
     for number in range(100):
         Dataset.from_dict({"x": range(number, number + 3)}).save_to_disk(tmp_path / str(number))
-    several = [load_from_disk(tmp_path / str(number)) for number in range(100)]
+    several = [Dataset.load_from_disk(tmp_path / str(number)) for number in range(100)]
     start = time.perf_counter()
     both = concatenate_datasets(several)
     assert time.perf_counter() - start < 1
@@ -153,6 +154,7 @@ def test_origins_are_carried():
     mixed = concatenate_datasets([unknown, known])
     assert mixed.origins().to_pylist()[0] == dict.fromkeys(("source", "revision", "file", "row_index"))
     assert mixed.origins().to_pylist()[2]["row_index"] == 1
+    assert mixed._view.origins is not None
     assert Origins.from_json(mixed._view.origins[0].to_json()) == mixed._view.origins[0]
     turns = interleave_datasets([known, unknown])
     assert turns.origins()["file"].to_pylist() == ["a.csv", None]
@@ -179,7 +181,7 @@ def test_add_item():
         with pytest.raises(ValueError, match='column "'):
             ds.add_item(item)
     with pytest.raises(InvalidArgumentError):
-        ds.add_item([1])
+        ds.add_item([1])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("times", "rows"), [(0, []), (-1, []), (1, [1, 2]), (3, [1, 2] * 3)])

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gristmill import load
 from gristmill.dataset import Dataset, DatasetDict
 from gristmill.dataset.saving import Sharding, parse_size
 from gristmill.errors import FileFormatError, FileMissingError, InvalidArgumentError, UnsafePathError
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.info import DatasetInfo
-from gristmill.load import load_from_disk
 from gristmill.table.origins import Origins
+
+
+def opened(path, **options):
+    return load.load_from_disk(path, **options)  # a Dataset or DatasetDict, as the test knows
+
 
 FEATURES = Features(
     {
@@ -26,7 +32,7 @@ FEATURES = Features(
         "c": ClassLabel(names=["no", "yes"]),
     }
 )
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"i": 1, "s": "a", "l": [1], "d": {"x": 1, "y": ["q"]}, "c": 0},
     {"i": None, "s": None, "l": None, "d": None, "c": None},
     {"i": 3, "s": "é", "l": [], "d": {"x": None, "y": []}, "c": -1},
@@ -71,7 +77,7 @@ def test_the_state_is_that_of_datasets(ds, tmp_path):
         "_output_all_columns": False,
         "_split": None,
     }
-    back = load_from_disk(tmp_path / "saved")
+    back = opened(tmp_path / "saved")
     assert back.format["columns"] == ["i"]
     assert back["i"][0] == 4
 
@@ -92,7 +98,7 @@ def test_files_as_datasets_writes_them_are_read(tmp_path):
     }
     info = {"citation": "c", "description": "d", "features": features, "homepage": "", "license": ""}
     (folder / "dataset_info.json").write_text(json.dumps(info))
-    state = {
+    state: dict[str, Any] = {
         "_data_files": [{"filename": "data-00000-of-00001.arrow"}],
         "_fingerprint": "5336412f86bd5bc2",
         "_format_columns": None,
@@ -102,7 +108,7 @@ def test_files_as_datasets_writes_them_are_read(tmp_path):
         "_split": "validation",
     }
     (folder / "state.json").write_text(json.dumps(state))
-    back = load_from_disk(str(folder))
+    back = opened(str(folder))
     assert back.to_dict() == {"text": ["a", "b", "c"], "label": [0, 1, None]}
     assert back.features["label"] == ClassLabel(names=["neg", "pos"])
     assert (back.split, back.citation, back._fingerprint) == ("validation", "c", "5336412f86bd5bc2")
@@ -112,17 +118,17 @@ def test_files_as_datasets_writes_them_are_read(tmp_path):
 def test_shards_and_workers(ds, tmp_path, num_proc):
     big = Dataset.from_dict({"a": range(1000)}).shuffle(seed=1)
     big.save_to_disk(tmp_path / "big", max_shard_size="1KB", num_proc=num_proc)
-    back = load_from_disk(tmp_path / "big")
+    back = opened(tmp_path / "big")
     assert back["a"][:] == big["a"][:]
     assert len(back.cache_files) == 9
     ds.save_to_disk(tmp_path / "more", num_shards=6, num_proc=num_proc)
-    assert load_from_disk(tmp_path / "more").to_list() == ROWS
-    assert len(load_from_disk(tmp_path / "more").cache_files) == 6
+    assert opened(tmp_path / "more").to_list() == ROWS
+    assert len(opened(tmp_path / "more").cache_files) == 6
 
 
 def test_as_many_files_as_workers(ds, tmp_path):
     ds.save_to_disk(tmp_path / "saved", num_proc=2)
-    assert len(load_from_disk(tmp_path / "saved").cache_files) == 2
+    assert len(opened(tmp_path / "saved").cache_files) == 2
 
 
 @pytest.mark.parametrize("count", [0, -1])
@@ -151,10 +157,10 @@ def test_sizes():
 def test_saved_to_the_folder_it_was_opened_from(tmp_path):
     path = tmp_path / "store"
     Dataset.from_dict({"text": ["one", "two"]}).save_to_disk(path)
-    first = load_from_disk(path)
+    first = opened(path)
     longer = first.add_item({"text": "three"})
     longer.save_to_disk(path)
-    assert load_from_disk(path)["text"][:] == ["one", "two", "three"]
+    assert opened(path)["text"][:] == ["one", "two", "three"]
     assert (first["text"][:], longer["text"][:]) == (["one", "two"], ["one", "two", "three"])
     assert [entry.name for entry in tmp_path.iterdir()] == ["store"]
 
@@ -162,11 +168,11 @@ def test_saved_to_the_folder_it_was_opened_from(tmp_path):
 def test_other_rows_under_the_name_of_the_files_are_not_taken_for_the_old_ones(tmp_path):
     path = tmp_path / "store"
     Dataset.from_dict({"n": [1, 2, 3]}).save_to_disk(path)
-    old = load_from_disk(path)
+    old = opened(path)
     old.map(lambda row: {"n": row["n"] * 10}, keep_in_memory=True).save_to_disk(path)
     assert pickle.loads(pickle.dumps(old))["n"][:] == [1, 2, 3]
     assert old.map(lambda row: {"m": row["n"]}, num_proc=2, keep_in_memory=True)["m"][:] == [1, 2, 3]
-    assert load_from_disk(path)["n"][:] == [10, 20, 30]
+    assert opened(path)["n"][:] == [10, 20, 30]
 
 
 def test_what_else_lies_in_the_folder_stays(ds, tmp_path):
@@ -175,13 +181,13 @@ def test_what_else_lies_in_the_folder_stays(ds, tmp_path):
     (tmp_path / "more" / "data.csv").write_text("a\n1\n")
     ds.save_to_disk(tmp_path)
     ds.select([0]).save_to_disk(tmp_path)
-    assert load_from_disk(tmp_path).to_list() == ROWS[:1]
+    assert opened(tmp_path).to_list() == ROWS[:1]
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert (tmp_path / "more" / "data.csv").read_text() == "a\n1\n"
     parts = DatasetDict({"train": ds, "more": ds.select([1])})
     parts.save_to_disk(tmp_path)
     assert (tmp_path / "more" / "data.csv").read_text() == "a\n1\n"
-    assert load_from_disk(tmp_path)["more"].to_list() == ROWS[1:2]
+    assert opened(tmp_path)["more"].to_list() == ROWS[1:2]
 
 
 def test_a_failure_leaves_the_old_one(tmp_path):
@@ -190,14 +196,14 @@ def test_a_failure_leaves_the_old_one(tmp_path):
     parts = DatasetDict({"train": Dataset.from_dict({"n": [2]}), "../out": Dataset.from_dict({"n": [3]})})
     with pytest.raises(UnsafePathError):
         parts.save_to_disk(path)
-    assert load_from_disk(path)["n"][:] == [1]
+    assert opened(path)["n"][:] == [1]
     assert [entry.name for entry in tmp_path.iterdir()] == ["store"]
 
 
 def test_a_transform_is_left_out(tmp_path):
     ds = Dataset.from_dict({"x": [1, 2]}).with_transform(lambda b: {"x": [v * 10 for v in b["x"]]})
     ds.save_to_disk(tmp_path / "saved")
-    back = load_from_disk(tmp_path / "saved")
+    back = opened(tmp_path / "saved")
     assert back["x"][:] == [1, 2]
     assert back.format["type"] is None
 
@@ -206,25 +212,25 @@ def test_origins_come_along(tmp_path):
     table = pa.table({"a": range(5)})
     ds = Dataset._from_parts(table, origins=Origins.single("org/name", "abc", "a.csv", 5))
     ds.select([4, 0]).save_to_disk(tmp_path / "saved")
-    back = load_from_disk(tmp_path / "saved")
+    back = opened(tmp_path / "saved")
     assert back.origins().to_pylist() == ds.select([4, 0]).origins().to_pylist()
     (tmp_path / "saved" / "origins.json").write_text("[")
-    assert load_from_disk(tmp_path / "saved").origins()["source"].null_count == 2
+    assert opened(tmp_path / "saved").origins()["source"].null_count == 2
 
 
 def test_nothing_to_save(ds, tmp_path):
     ds.select([]).save_to_disk(tmp_path / "no_rows")
-    back = load_from_disk(tmp_path / "no_rows")
+    back = opened(tmp_path / "no_rows")
     assert (len(back), back.features) == (0, FEATURES)
     Dataset.from_dict({}).save_to_disk(tmp_path / "no_columns")
-    assert load_from_disk(tmp_path / "no_columns").column_names == []
+    assert opened(tmp_path / "no_columns").column_names == []
 
 
 def test_dicts(ds, tmp_path):
     parts = DatasetDict({"train": ds, "test": ds.select([0])})
     parts.save_to_disk(tmp_path / "saved", num_shards={"train": 2, "test": 1})
     assert json.loads((tmp_path / "saved" / "dataset_dict.json").read_text()) == {"splits": ["train", "test"]}
-    back = load_from_disk(tmp_path / "saved")
+    back = opened(tmp_path / "saved")
     assert isinstance(back, DatasetDict)
     assert back["train"].to_list() == ROWS
     assert back.num_rows == {"train": 4, "test": 1}
@@ -240,26 +246,26 @@ def test_other_file_systems(ds, tmp_path):
 
     url = f"memory://{tmp_path.name}/saved"
     ds.save_to_disk(url)
-    assert load_from_disk(url).to_list() == ROWS
+    assert opened(url).to_list() == ROWS
     ds.select([0]).save_to_disk(url, num_shards=1)
     assert Dataset.load_from_disk(url).to_list() == ROWS[:1]
     DatasetDict({"train": ds}).save_to_disk(url)
-    assert load_from_disk(url)["train"].to_list() == ROWS
+    assert opened(url)["train"].to_list() == ROWS
     names = fsspec.filesystem("memory").find(f"/{tmp_path.name}")
     assert all("/saved/" in name for name in names)
     ds.to_json(f"memory://{tmp_path.name}/rows.jsonl.gz")
     assert fsspec.filesystem("memory").cat(f"/{tmp_path.name}/rows.jsonl.gz")[:2] == b"\x1f\x8b"
     ds.save_to_disk(f"file://{tmp_path}/here")
-    assert load_from_disk(tmp_path / "here").to_list() == ROWS
+    assert opened(tmp_path / "here").to_list() == ROWS
     with pytest.raises(FileMissingError):
-        load_from_disk(f"memory://{tmp_path.name}/nothing")
+        opened(f"memory://{tmp_path.name}/nothing")
 
 
 def test_folders_that_are_none(ds, tmp_path):
     with pytest.raises(FileNotFoundError):
-        load_from_disk(tmp_path / "nothing")
+        opened(tmp_path / "nothing")
     with pytest.raises(FileMissingError, match="save_to_disk"):
-        load_from_disk(tmp_path)
+        opened(tmp_path)
     ds.save_to_disk(tmp_path / "one")
     DatasetDict({"a": ds}).save_to_disk(tmp_path / "many")
     with pytest.raises(FileMissingError):
@@ -273,7 +279,7 @@ def test_damaged_states(ds, tmp_path, text):
     ds.save_to_disk(tmp_path / "saved")
     (tmp_path / "saved" / "state.json").write_text(text)
     with pytest.raises(FileFormatError):
-        load_from_disk(tmp_path / "saved")
+        opened(tmp_path / "saved")
 
 
 def test_hostile_states(ds, tmp_path):
@@ -282,23 +288,23 @@ def test_hostile_states(ds, tmp_path):
     state["_data_files"] = [{"filename": "../../outside.arrow"}]
     (tmp_path / "saved" / "state.json").write_text(json.dumps(state))
     with pytest.raises(UnsafePathError):
-        load_from_disk(tmp_path / "saved")
+        opened(tmp_path / "saved")
     state["_data_files"] = [{"filename": "data-00000-of-00001.arrow"}]
     state["_format_type"], state["_format_columns"] = "nonsense", 3
     (tmp_path / "saved" / "state.json").write_text(json.dumps(state))
-    assert load_from_disk(tmp_path / "saved").to_list() == ROWS
+    assert opened(tmp_path / "saved").to_list() == ROWS
     data = tmp_path / "saved" / "data-00000-of-00001.arrow"
     data.write_bytes(data.read_bytes()[:-20])
     with pytest.raises(FileFormatError):
-        load_from_disk(tmp_path / "saved")
+        opened(tmp_path / "saved")
     (tmp_path / "saved" / "dataset_info.json").write_text("[1]")
     with pytest.raises(FileFormatError):
-        load_from_disk(tmp_path / "saved")
+        opened(tmp_path / "saved")
 
 
 def test_in_memory(ds, tmp_path):
     ds.save_to_disk(tmp_path / "saved")
-    back = load_from_disk(tmp_path / "saved", keep_in_memory=True)
+    back = opened(tmp_path / "saved", keep_in_memory=True)
     assert back.cache_files == []
     assert back.to_list() == ROWS
 
@@ -313,7 +319,7 @@ def test_any_rows_in_any_number_of_files(tmp_path_factory, values, shards, seed)
     folder = tmp_path_factory.mktemp("saved") / "x"
     ds = Dataset.from_dict({"s": values}, features=Features({"s": Value("string")})).shuffle(seed=seed)
     ds.save_to_disk(folder, num_shards=shards)
-    assert load_from_disk(folder)["s"][:] == ds["s"][:]
+    assert opened(folder)["s"][:] == ds["s"][:]
 
 
 def test_info_of_several():

@@ -87,7 +87,7 @@ class Dataset:
         self,
         arrow_table: Table | pa.Table,
         info: DatasetInfo | None = None,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         indices_table: Table | pa.Table | None = None,
         fingerprint: str | None = None,
     ) -> None:
@@ -200,7 +200,7 @@ class Dataset:
         mapping: Mapping[str, Any],
         features: Features | None = None,
         info: DatasetInfo | None = None,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         on_mixed_types: str | None = None,
     ) -> Dataset:
         """Makes a dataset of columns in memory.
@@ -232,7 +232,7 @@ class Dataset:
         mapping: Sequence[Mapping[str, Any]],
         features: Features | None = None,
         info: DatasetInfo | None = None,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         on_mixed_types: str | None = None,
     ) -> Dataset:
         """Makes a dataset of rows in memory; a key that a row lacks is None there.
@@ -261,7 +261,7 @@ class Dataset:
         df: Any,
         features: Features | None = None,
         info: DatasetInfo | None = None,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         preserve_index: bool | None = None,
     ) -> Dataset:
         """Makes a dataset of a data frame.
@@ -284,7 +284,7 @@ class Dataset:
         cls,
         filename: str,
         info: DatasetInfo | None = None,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         indices_filename: str | None = None,
         in_memory: bool = False,
     ) -> Dataset:
@@ -320,7 +320,7 @@ class Dataset:
         cls,
         buffer: pa.Buffer,
         info: DatasetInfo | None = None,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         indices_buffer: pa.Buffer | None = None,
     ) -> Dataset:
         """Opens an Arrow IPC stream in memory.
@@ -401,7 +401,7 @@ class Dataset:
         df: Any,
         features: Features | None = None,
         info: DatasetInfo | None = None,
-        split: NamedSplit | None = None,
+        split: str | None = None,
     ) -> Dataset:
         """Makes a dataset of a polars frame.
 
@@ -419,7 +419,7 @@ class Dataset:
     @staticmethod
     def from_csv(
         path_or_paths: Any,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         features: Features | None = None,
         cache_dir: str | None = None,
         keep_in_memory: bool = False,
@@ -456,7 +456,7 @@ class Dataset:
     @staticmethod
     def from_json(
         path_or_paths: Any,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         features: Features | None = None,
         cache_dir: str | None = None,
         keep_in_memory: bool = False,
@@ -488,7 +488,7 @@ class Dataset:
     @staticmethod
     def from_parquet(
         path_or_paths: Any,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         features: Features | None = None,
         cache_dir: str | None = None,
         keep_in_memory: bool = False,
@@ -535,7 +535,7 @@ class Dataset:
     @staticmethod
     def from_text(
         path_or_paths: Any,
-        split: NamedSplit | None = None,
+        split: str | None = None,
         features: Features | None = None,
         cache_dir: str | None = None,
         keep_in_memory: bool = False,

@@ -98,12 +98,14 @@ class _Translate:
             new = pa.array(list(self.ids.values()), pa.int64())
             # -1 stands for "no label" on both sides.
             return pc.if_else(pc.equal(array, -1), array, new.take(pc.index_in(array, value_set=old)))
-        lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
-        values = self._chunk(array.flatten())
         mask = array.is_null() if array.null_count else None
         if pa.types.is_fixed_size_list(array.type):
-            padded = pa.array(array.to_pylist(), array.type)  # items under a null list are not in `values`
-            return padded if array.null_count else pa.FixedSizeListArray.from_arrays(values, type=array.type)
+            size = array.type.list_size
+            # What lies under a null list is no id, perhaps, and becomes null.
+            values = self._chunk(array.values.slice(array.offset * size, len(array) * size))
+            return pa.FixedSizeListArray.from_arrays(values, type=array.type, mask=mask)
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+        values = self._chunk(array.flatten())
         large = pa.types.is_large_list(array.type)
         offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64() if large else pa.int32())
         make = pa.LargeListArray if large else pa.ListArray

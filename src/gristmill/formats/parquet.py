@@ -112,10 +112,15 @@ class ParquetFormat(Format[ParquetOptions]):
     def infer_schema(
         self, file: SourceFile, options: ParquetOptions | Mapping[str, Any] | None = None
     ) -> pa.Schema:
-        """Reads the schema from the footer, with its metadata."""
+        """Reads the schema from the footer, with its metadata; a bad file that is left out has no columns."""
         settings = self.parse_options(options)
-        with _opened(file) as parquet:
-            return _projected(_arrow_schema(parquet, file), settings.columns)
+        try:
+            with _opened(file) as parquet:
+                return _projected(_arrow_schema(parquet, file), settings.columns)
+        except FileFormatError:
+            if settings.on_bad_files == "error":
+                raise
+            return pa.schema([])
 
     def write(
         self,
