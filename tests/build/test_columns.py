@@ -3,7 +3,8 @@ import pytest
 
 from gristmill.build.columns import SplitColumns
 from gristmill.errors import SchemaConflictError
-from gristmill.features import ClassLabel, Features, List, Value
+from gristmill.features import Array2D, ClassLabel, Features, Json, List, Value
+from gristmill.features.infer import to_json, to_text
 
 
 def settle(*schemas, declared=None):
@@ -52,3 +53,20 @@ def test_two_sets_of_class_names_are_a_conflict():
     one, two = (Features({"y": ClassLabel(names=names)}).arrow_schema for names in (["a", "b"], ["b", "a"]))
     with pytest.raises(SchemaConflictError, match=r"1\.json.*in 0\.json"):
         settle(one, two)
+
+
+def test_types_that_clash_become_what_the_format_says():
+    one, other = pa.schema({"a": pa.int64()}), pa.schema({"a": pa.string()})
+    for clash, feature in ((to_json, Json()), (to_text, Value("string"))):
+        columns = SplitColumns(clash=clash)
+        columns.learn(one, "1")
+        columns.learn(other, "2")
+        assert columns.features() == Features({"a": feature})
+
+
+def test_arrays_of_files_without_metadata_of_their_own():
+    arrays = Features({"m": Array2D((None, 2), "int8")})
+    columns = SplitColumns()
+    for file in ("1", "2"):
+        columns.learn(arrays.arrow_schema.remove_metadata(), file)
+    assert columns.features() == arrays

@@ -66,6 +66,8 @@ class TestClassLabel:
         assert self.label.str2int("pos") == 1
         assert self.label.str2int(["neg", "pos"]) == [0, 1]
         assert self.label.str2int("1") == 1
+        assert self.label.str2int(np.array(["pos", "neg"])) == [1, 0]
+        assert self.label.str2int(np.array("pos")) == 1
         assert self.label.int2str(0) == "neg"
         assert self.label.int2str([1, 0]) == ["pos", "neg"]
         assert self.label.int2str(np.array([1])) == ["pos"]
@@ -77,7 +79,7 @@ class TestClassLabel:
         with pytest.raises(InvalidArgumentError):
             self.label.int2str(value)
 
-    @pytest.mark.parametrize("value", ["poz", 1, None, ["pos", "x"], "-1", "2"])
+    @pytest.mark.parametrize("value", ["poz", 1, [1], None, ["pos", "x"], "-1", "2"])
     def test_str2int_refuses(self, value):
         with pytest.raises(InvalidArgumentError):
             self.label.str2int(value)

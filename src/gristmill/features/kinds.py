@@ -176,11 +176,9 @@ class ClassLabel:
         Raises:
             InvalidArgumentError: Not a name of this label.
         """
-        if isinstance(values, str):
-            return self._id_of(values)
         if _is_many(values):
-            return [self._id_of(v) for v in values]
-        raise InvalidArgumentError.from_value("values", values, "a class name or several")
+            return [self._id_of_name(v) for v in values]
+        return self._id_of_name(values)
 
     def encode_example(self, example_data: Any) -> int | None:
         """Turns a class name or id into the id that is stored; checks it.
@@ -226,6 +224,12 @@ class ClassLabel:
         if isinstance(value, str) or not 0 <= number < self.num_classes:
             raise InvalidArgumentError.from_value("values", value, f"ids from 0 to {self.num_classes - 1}")
         return self.names[number]
+
+    def _id_of_name(self, value: Any) -> int:
+        name = value.item() if getattr(value, "ndim", None) == 0 else value
+        if not isinstance(name, str):
+            raise InvalidArgumentError.from_value("values", value, "a class name or several")
+        return self._id_of(name)
 
     def _id_of(self, value: Any) -> int:
         text = str(value)

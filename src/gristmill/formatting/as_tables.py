@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,18 @@ class ArrowFormatter:
         return [table.slice(position, 1) for position in range(table.num_rows)]
 
 
+@lru_cache(maxsize=1024)
+def _pandas_knows(kind: pa.DataType) -> bool:
+    """Says whether Arrow can convert lists of this type for pandas; of some scalars it can't."""
+    if not pa.types.is_nested(kind):
+        return True
+    try:
+        pa.nulls(0, kind).to_pandas()
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
+
+
 class PandasFormatter:
     """Batches and rows as data frames, columns as series.
 
@@ -50,7 +63,7 @@ class PandasFormatter:
         feature = self._features.get(name)
         if isinstance(feature, ArrayND):
             made: list[Any] = list(feature.to_numpy(values))
-        elif name in self._python.decoded:
+        elif name in self._python.decoded or not _pandas_knows(values.type):
             made = self._python.column(name, values)
         else:
             return None
