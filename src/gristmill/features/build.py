@@ -211,7 +211,7 @@ def _build(values: Any) -> Any:
     if hasattr(values, "__arrow_array__") or hasattr(values, "__arrow_c_array__"):
         return pa.array(values)
     if hasattr(values, "__array__"):
-        return _build_numpy(np.asarray(values))
+        return _build_numpy(_as_array(values))
     return _build_list(values if isinstance(values, list) else list(values))
 
 
@@ -237,6 +237,10 @@ def _build_list(values: list[Any]) -> Any:
     if all(issubclass(kind, Mapping) for kind in kinds):
         return _build_structs(values)
     if all(issubclass(kind, _LISTS) or _array_like(kind) for kind in kinds):
+        if not kinds & {list, tuple} and all(
+            getattr(v, "ndim", 1 if v is not None else 0) == 0 for v in values
+        ):
+            return _build_list([None if value is None else _as_array(value)[()] for value in values])
         return _build_lists(values)
     if len(kinds) == 1 or kinds <= {int, float}:
         return _arrow(values)
@@ -245,6 +249,11 @@ def _build_list(values: list[Any]) -> Any:
 
 def _array_like(kind: type) -> bool:
     return hasattr(kind, "__array__") and not issubclass(kind, np.generic)
+
+
+def _as_array(value: Any) -> np.ndarray[Any, Any]:
+    # A tensor that is on another device, or part of a computation, does not become an array by itself.
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 
 def _build_structs(values: list[Any]) -> Any:
@@ -275,7 +284,7 @@ def _build_lists(values: list[Any]) -> Any:
     kinds = set(map(type, values))
     plain = values
     if not kinds <= _PLAIN_LISTS:
-        plain = [np.asarray(value) if _array_like(type(value)) else value for value in values]
+        plain = [_as_array(value) if _array_like(type(value)) else value for value in values]
     arrays = plain if type(None) not in kinds else [value for value in plain if value is not None]
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(_lengths(plain, kinds), np.int64, len(values)), out=offsets[1:])

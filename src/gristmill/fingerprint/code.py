@@ -145,9 +145,12 @@ def values_named_by(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         value = function.__globals__[path[0]]
         used = [path[0]]
         for attribute in path[1:]:
-            if not isinstance(value, types.ModuleType) or not hasattr(value, attribute):
+            if not isinstance(value, types.ModuleType):
                 break
-            value = getattr(value, attribute)
+            try:
+                value = getattr(value, attribute)
+            except Exception:  # noqa: BLE001  # a module may answer by code of its own
+                break
             used.append(attribute)
         yield ".".join(used), value
     for name in imported:

@@ -57,10 +57,15 @@ class TensorFlow(Framework):
     def join(self, items: list[Any]) -> Any:
         """Makes one tensor of tensors of one type, ragged if their lengths differ."""
         joined = super().join(items)
-        vectors = all(self._tf.is_tensor(item) and item.shape.rank == 1 for item in items)
-        if joined is items and items and vectors and len({item.dtype for item in items}) == 1:
-            return self._tf.ragged.stack(items)
-        return joined
+        vectors = [item for item in items if self._tf.is_tensor(item) and item.shape.rank == 1]
+        kinds = {item.dtype for item in vectors}
+        if joined is not items or len(kinds) != 1:
+            return joined
+        # An empty list of texts does not say of what it is empty; the others do.
+        empty = self._tf.constant([], kinds.pop())
+        filled = [empty if type(item) is list and not item else item for item in items]
+        whole = all(self._tf.is_tensor(item) and item.shape.rank == 1 for item in filled)
+        return self._tf.ragged.stack(filled) if whole else joined
 
     def stack(self, items: list[Any]) -> Any:
         """Makes one tensor of tensors of one shape and type."""
