@@ -96,7 +96,7 @@ def _(case: Case) -> Any:
 def iter_arrow(case: Case) -> Any:
     ds = case.rows("big").with_format("arrow")
     with case.timed():
-        seen = [(batch.num_rows, batch.column("id")[0].as_py()) for batch in ds.iter(1000)]
+        seen = [(batch.num_rows, batch.column("id")[0].as_py()) for batch in ds.iter(100)]
     return seen
 
 
@@ -105,8 +105,8 @@ def _(case: Case) -> Any:
     table = case.table("big")
     with case.timed():
         seen = []
-        for start in range(0, table.num_rows, 1000):
-            batch = table.slice(start, 1000)
+        for start in range(0, table.num_rows, 100):
+            batch = table.slice(start, 100)
             seen.append((batch.num_rows, batch.column("id")[0].as_py()))
     return seen
 

@@ -61,6 +61,11 @@ class Part:
         names = tuple(table.column_names) if files else ()
         return cls(table, None, tuple(files), names, tuple(map(_stamp, files)))
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table, in order."""
+        return tuple(self.table.column_names)
+
     @property
     def num_rows(self) -> int:
         """Rows meant."""
@@ -248,7 +253,7 @@ class View:
         names = self.names if columns is None else tuple(columns)
         if len(self.parts) == 1:
             part = self.parts[0]
-            mine = None if tuple(part.table.column_names) == names else names
+            mine = None if part.names == names else names
             return part.take(rows, mine)
         found: dict[str, pa.ChunkedArray] = {}
         wanted = set(names)
