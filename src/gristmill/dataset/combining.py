@@ -349,8 +349,10 @@ def _turns(
 
 def _ranks(turns: IndexVector) -> IndexVector:
     """Counts for each turn how often the same dataset had one before."""
-    order = np.argsort(turns, kind="stable")
-    sorted_turns = turns[order]
+    # Few sources fit into 16 bits, and numpy sorts those in linear time.
+    small = turns.astype(np.int16) if len(turns) and int(turns.max()) < 1 << 15 else turns
+    order = np.argsort(small, kind="stable")
+    sorted_turns = small[order]
     firsts = np.searchsorted(sorted_turns, sorted_turns, side="left")
     ranks = np.empty(len(turns), np.int64)
     ranks[order] = np.arange(len(turns)) - firsts
