@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -99,7 +100,8 @@ def test_what_a_file_says_is_believed_only_where_it_fits(text):
 
 
 def test_equal_copied_pickled():
-    feature = Array2D([None, 2], "float", id="x")
+    shape: Any = [None, 2]  # as JSON has it
+    feature = Array2D(shape, "float", id="x")
     assert feature == pickle.loads(pickle.dumps(feature)) == Features({"m": feature}).copy()["m"]
     assert feature.shape == (None, 2)
     assert feature.dtype == "float32"

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +60,8 @@ def test_every_way_out_gives_the_same(tmp_path):
     ds.to_json(tmp_path / "x.jsonl")
     assert [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()] == rows
     ds.to_parquet(tmp_path / "x.parquet")
-    for name, options in (("parquet", {}), ("json", {"features": features})):
+    known: dict[str, Any] = {"features": features}
+    for name, options in (("parquet", {}), ("json", known)):
         file = str(tmp_path / f"x.{name.replace('json', 'jsonl')}")
         again = load_dataset(name, data_files=file, split="train", cache_dir=str(tmp_path), **options)
         assert again.features == features

@@ -1,5 +1,7 @@
 """Values without a common type: Json where they clash, and only there."""
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -8,7 +10,7 @@ from gristmill.errors import InvalidArgumentError, SchemaConflictError
 from gristmill.features import Features, Json, List, Value
 from gristmill.features.infer import JSON, to_json, to_text, unify_types
 
-MESSAGES = [
+MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "Turn on the lights and play music."},
     {
         "role": "assistant",

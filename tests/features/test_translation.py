@@ -1,5 +1,7 @@
 """Translation and TranslationVariableLanguages."""
 
+from typing import Any
+
 import pytest
 
 from gristmill import Dataset
@@ -52,6 +54,7 @@ def test_any_language_and_what_is_stored():
             "v.translation": List(Value("string")),
         }
     )
+    bad: Any
     for bad in (None, "en", [1]):
         with pytest.raises(InvalidArgumentError, match="languages"):
             Translation(bad)

@@ -18,8 +18,9 @@ from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import CastError, GristmillError, InvalidArgumentError, TransformError
 from gristmill.features import Features
 from gristmill.features.build import columns_of_rows, table_from_columns, table_from_rows
-from gristmill.features.cast import cast_table, own_types
+from gristmill.features.cast import cast_table
 from gristmill.features.convert import from_arrow_type, to_arrow_type
+from gristmill.features.foreign import own_types
 from gristmill.features.infer import Clash, refuse, to_json
 from gristmill.features.mixed import array_of_mixed, check_mixed_types
 from gristmill.files.borders import reading

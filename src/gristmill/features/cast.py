@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.errors import CastError, shorten, suggest
-from gristmill.features.convert import from_arrow_field, to_arrow_field, to_arrow_type
+from gristmill.features.convert import to_arrow_type
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List
 from gristmill.features.schema import Features
-from gristmill.features.visit import flat_items, has_extension
+from gristmill.features.visit import flat_items
 
 __all__ = [
     "Misfit",
@@ -28,7 +28,6 @@ __all__ = [
     "cast_to",
     "is_list_type",
     "list_parts",
-    "own_types",
     "plain_array",
 ]
 
@@ -122,28 +121,6 @@ def cast_table(
     if not columns:
         return table.replace_schema_metadata(schema.metadata)
     return pa.table(columns, schema=schema)
-
-
-def own_types(table: pa.Table) -> pa.Table:
-    """Puts the storage of extension types that another library has registered in their place; no value is copied.
-
-    With `datasets` in the same process, Arrow reads columns of arrays as the types of that library.
-
-    Args:
-        table: A table as Arrow read it.
-
-    Example:
-        >>> own_types(pa.table({"a": [1]})).schema
-        a: int64
-    """
-    for position, field in enumerate(table.schema):
-        if not has_extension(field.type):
-            continue
-        feature = from_arrow_field(field)
-        if to_arrow_type(feature) != field.type:
-            column = cast_array(table.column(position), feature)
-            table = table.set_column(position, to_arrow_field(field.name, feature), column)
-    return table
 
 
 def _cast_chunk(array: Any, feature: FeatureType, column: str | None, file: object, start: int) -> Any:

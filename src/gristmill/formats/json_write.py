@@ -10,7 +10,7 @@ import datetime as dt
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -61,7 +61,7 @@ def encoder(force_ascii: bool = True) -> Any:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _strict(force_ascii: bool) -> Any:
+def _strict(force_ascii: bool) -> Callable[[Any], str]:
     return json.JSONEncoder(
         ensure_ascii=force_ascii, separators=(",", ":"), allow_nan=False, default=_plain
     ).encode

@@ -16,7 +16,7 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill.errors import FileFormatError
-from gristmill.features.cast import own_types
+from gristmill.features.foreign import own_types
 from gristmill.files.atomic import sync_folder, temporary_name
 from gristmill.files.borders import reading, writing
 
