@@ -20,6 +20,8 @@ OURS: dict[str, dict[str, str]] = {}
 # Constructors of ours that differ, since only Gristmill calls them.
 OWN_CONSTRUCTORS = {
     "Column": "`dataset[name]` makes it; ours reads through the dataset's reader",
+    "formatting.formatting.LazyBatch": "`map` makes it; ours reads from a block of rows",
+    "formatting.formatting.LazyRow": "`map` makes it; ours reads from a block of rows",
     "table.CastError": "raised by us; takes its message, which names row, column and value",
 }
 

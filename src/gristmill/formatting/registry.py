@@ -104,7 +104,7 @@ def format_name(type: str | None) -> str | None:
     return _ALIASES[type]
 
 
-def register(name: str, make: Maker, aliases: list[str] | None = None) -> None:
+def register(name: str | None, make: Maker, aliases: list[str] | None = None) -> None:
     """Adds a format, or replaces one.
 
     Args:
