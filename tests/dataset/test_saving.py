@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gristmill import load
 from gristmill.dataset import Dataset, DatasetDict
-from gristmill.dataset.saving import Sharding, parse_size
+from gristmill.dataset.sharding import Sharding, parse_size
 from gristmill.errors import FileFormatError, FileMissingError, InvalidArgumentError, UnsafePathError
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.info import DatasetInfo
@@ -188,6 +188,40 @@ def test_what_else_lies_in_the_folder_stays(ds, tmp_path):
     parts.save_to_disk(tmp_path)
     assert (tmp_path / "more" / "data.csv").read_text() == "a\n1\n"
     assert opened(tmp_path)["more"].to_list() == ROWS[1:2]
+
+
+def test_a_folder_of_saved_datasets_is_not_taken_for_one(ds, tmp_path):
+    ds.save_to_disk(tmp_path / "a")
+    DatasetDict({"t": ds}).save_to_disk(tmp_path / "b")
+    ds.select([0]).save_to_disk(tmp_path)
+    assert opened(tmp_path).num_rows == 1
+    assert opened(tmp_path / "a").to_list() == opened(tmp_path / "b")["t"].to_list() == ROWS
+
+
+def test_nothing_of_the_old_one_is_left_beside_other_files(ds, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    known = Dataset._from_parts(pa.table({"a": [1]}), origins=Origins.single("org/name", "abc", "a.csv", 1))
+    known.save_to_disk(tmp_path)
+    DatasetDict({"t": ds}).save_to_disk(tmp_path)
+    Dataset.from_dict({"a": [2]}).save_to_disk(tmp_path, num_shards=3)
+    back = opened(tmp_path)
+    assert back.to_list() == [{"a": 2}]
+    assert back.origins()["source"].to_pylist() == [None]
+    Dataset.from_dict({"a": [3]}).save_to_disk(tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == [
+        "data-00000-of-00001.arrow",
+        "dataset_info.json",
+        "notes.txt",
+        "state.json",
+    ]
+
+
+def test_a_link_is_followed(ds, tmp_path):
+    (tmp_path / "disk" / "store").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "store")
+    ds.save_to_disk(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert opened(tmp_path / "disk" / "store").to_list() == ROWS
 
 
 def test_a_failure_leaves_the_old_one(tmp_path):

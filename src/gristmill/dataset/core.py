@@ -26,6 +26,7 @@ from gristmill.dataset import (
     labels,
     mapping,
     saving,
+    sharding,
     sorting,
     splitting,
     tidying,
@@ -1754,9 +1755,9 @@ class Dataset:
             ...     Dataset.load_from_disk(folder + "/saved")["a"][:]
             [1, 2]
         """
-        sharding = saving.Sharding.parse(max_shard_size, num_shards, num_proc)
+        plan = sharding.Sharding.parse(max_shard_size, num_shards, num_proc)
         with saving.saving_to(dataset_path, storage_options) as folder:
-            saving.write_saved(self._saved(), folder, sharding)
+            saving.write_saved(self._saved(), folder, plan)
 
     def _saved(self) -> saving.Saved:
         return saving.Saved(self._view, self._info, self._split, self._spec, self._fingerprint)

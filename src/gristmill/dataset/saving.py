@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ import pyarrow as pa
 
 from gristmill import config
 from gristmill.dataset.columns import schema_metadata
+from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
-from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import DataError, FileFormatError, FileMissingError, InvalidArgumentError
 from gristmill.files.atomic import atomic_folder, temporary_name, write_json
 from gristmill.files.borders import reading, writing
@@ -39,81 +38,8 @@ from gristmill.table.view import View
 
 ORIGINS_FILENAME = "origins.json"
 _log = get_logger(__name__)
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGTP]?)(?P<binary>i?)B?", re.IGNORECASE)
-_OURS = re.compile(
-    r"state\.json|dataset_info\.json|dataset_dict\.json|origins\.json"
-    r"|data-\d+-of-\d+\.arrow|(?:cache|tmp|indices).*|dataset\.arrow"
-)
-
-
-# ---------------------------------------------------------------- how many files
-
-
-@dataclass(frozen=True)
-class Sharding:
-    """How many Arrow files to write.
-
-    Attributes:
-        max_bytes: Largest size of one, if the number follows from it.
-        count: Their number, if it was asked for.
-        num_proc: Worker processes.
-    """
-
-    max_bytes: int
-    count: int | None
-    num_proc: int | None
-
-    @classmethod
-    def parse(
-        cls, max_shard_size: int | str | None, num_shards: int | None, num_proc: int | None
-    ) -> Sharding:
-        """Checks the arguments of `Dataset.save_to_disk`.
-
-        Raises:
-            InvalidArgumentError: Both size and number are given, or one means nothing.
-
-        Example:
-            >>> Sharding.parse("500MB", None, None).max_bytes
-            500000000
-        """
-        if max_shard_size is not None and num_shards is not None:
-            raise InvalidArgumentError("Pass either max_shard_size= or num_shards=, not both.")
-        if num_shards is not None and num_shards < 1:
-            raise InvalidArgumentError.from_value("num_shards", num_shards, "a number of files, 1 or more")
-        size = config.MAX_SHARD_SIZE if max_shard_size is None else max_shard_size
-        return cls(parse_size(size), num_shards, check_num_proc(num_proc))
-
-    def ranges(self, view: View) -> list[tuple[int, int]]:
-        """Divides rows among files of nearly equal numbers of rows."""
-        if self.count is not None:
-            count = self.count
-        else:
-            size = view.row_bytes * view.num_rows if view.names else 0
-            count = max(int(size / self.max_bytes) + 1, self.num_proc or 1)
-        cuts = [view.num_rows * number // count for number in range(count + 1)]
-        return list(pairwise(cuts))
-
-
-def parse_size(size: int | str) -> int:
-    """Reads a number of bytes.
-
-    Args:
-        size: A number, or text such as ``"500MB"`` or ``"2GiB"``.
-
-    Raises:
-        InvalidArgumentError: It is neither, or below 1.
-
-    Example:
-        >>> parse_size("1.5KB"), parse_size("1MiB")
-        (1500, 1048576)
-    """
-    value = size
-    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
-        base = 1024 if match["binary"] else 1000
-        value = int(float(match["number"]) * base ** " KMGTP".index(match["unit"].upper() or " "))
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidArgumentError.from_value("max_shard_size", size, 'a size such as "500MB" or 2_000_000')
-    return value
+_SAVED = re.compile(r"state\.json|dataset_info\.json|dataset_dict\.json|origins\.json|data-\d+-of-\d+\.arrow")
+_CACHED = re.compile(r"(?:cache|tmp|indices)[^/]*\.arrow|cache-[^/]*\.json")
 
 
 # ---------------------------------------------------------------- writing
@@ -223,13 +149,14 @@ def saving_to(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[
             yield Path(temporary)
             upload_folder(Path(temporary), str(path), storage_options)
         return
-    final = expand_home(final)
-    if not _holds_other_files(final):
+    # A link is followed, so that the folder stays on the disk it was put on.
+    final = expand_home(final).resolve()
+    if _is_saved_alone(final) and not final.is_mount():
         with atomic_folder(final) as folder:
             yield folder
         return
     # Somebody keeps other things in this folder: they stay, and each of our files is replaced as a whole.
-    folder = temporary_name(final)
+    folder = temporary_name(final / "saved")
     try:
         with writing(final):
             folder.mkdir(parents=True)
@@ -240,18 +167,30 @@ def saving_to(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _holds_other_files(folder: Path) -> bool:
+def _is_saved_alone(folder: Path) -> bool:
+    """Says whether all that is lost with a folder, if it is there, is what an earlier save made."""
     if not folder.is_dir():
-        return False
+        return True
     with writing(folder):
-        return any(
-            _holds_other_files(entry) if entry.is_dir() else _OURS.fullmatch(entry.name) is None
-            for entry in folder.iterdir()
-            if not entry.name.endswith((".incomplete", ".aside"))
-        )
+        entries = [entry for entry in folder.iterdir() if not entry.name.endswith((".incomplete", ".aside"))]
+    splits = _splits_or_none(folder)
+    return all(
+        (entry.name in splits and _is_saved_alone(entry))
+        if entry.is_dir()
+        else _SAVED.fullmatch(entry.name) or _CACHED.fullmatch(entry.name)
+        for entry in entries
+    )
+
+
+def _splits_or_none(folder: Path) -> list[str]:
+    try:
+        return read_splits(folder) if is_saved_dict(folder) else []
+    except (DataError, OSError):
+        return []
 
 
 def _move_into(new: Path, final: Path) -> None:
+    made = {entry.name for entry in new.iterdir()}
     # The state last: until then the old one stands.
     last = (config.DATASET_STATE_JSON_FILENAME, config.DATASETDICT_JSON_FILENAME)
     for entry in sorted(new.iterdir(), key=lambda entry: (entry.name in last, entry.name)):
@@ -260,6 +199,9 @@ def _move_into(new: Path, final: Path) -> None:
             _move_into(entry, target)
         else:
             entry.replace(target)
+    for entry in final.iterdir():
+        if entry.name not in made and _SAVED.fullmatch(entry.name):
+            entry.unlink()
 
 
 # ---------------------------------------------------------------- reading

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import Self
 
 from gristmill import config
-from gristmill.dataset import files, labels, saving, tidying
+from gristmill.dataset import files, labels, saving, sharding, tidying
 from gristmill.dataset.core import Dataset
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
 from gristmill.features import Features
@@ -463,7 +463,7 @@ class DatasetDict(dict[str, Dataset]):
                 "num_shards", num_shards, "a number of files for each split"
             )
         plans = {
-            name: saving.Sharding.parse(max_shard_size, count, num_proc) for name, count in counts.items()
+            name: sharding.Sharding.parse(max_shard_size, count, num_proc) for name, count in counts.items()
         }
         with saving.saving_to(dataset_dict_path, storage_options) as folder:
             for name, part in self.items():
