@@ -39,7 +39,7 @@ def measure(workload: Workload, case: Case) -> dict[str, object]:
         for name in ("numpy", "pyarrow", "pyarrow.compute", "pyarrow.parquet", "pyarrow.csv", "pandas"):
             importlib.import_module(name)
         if case.side != "limit":
-            _ = case.lib.Dataset
+            _ = case.lib.Dataset, case.lib.load_dataset
     try:
         result = run(case)
     except (AttributeError, NotImplementedError) as error:

@@ -21,10 +21,13 @@ from gristmill.formats.csv_cells import cell_batches, column_names
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.csv_settle import KINDS, convert, kind_of, to_feature, wider
 from gristmill.formats.csv_write import write_csv
+from gristmill.formats.kept import Kept
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import reading_text
 
 __all__ = ["CsvFormat", "CsvOptions"]
+
+_KEPT = Kept()
 
 
 class CsvFormat(Format[CsvOptions]):
@@ -56,7 +59,7 @@ class CsvFormat(Format[CsvOptions]):
         kinds = _settled(file, _Key(options), _state(file))
         names = list(kinds) if columns is None else [name for name in columns if name in kinds]
         shape = pa.schema([pa.field(name, _type(name, kinds, asked)) for name in names])
-        for row, batch in _rows(file, options, names, start):
+        for row, batch in _known_rows(file, options, names, start):
             values = [
                 to_feature(batch.column(name), asked[name], options, _where(file, name, row))
                 if name in asked
@@ -128,11 +131,13 @@ def _state(file: SourceFile) -> tuple[int, int]:
 def _settled(file: SourceFile, key: _Key, _state: tuple[int, int]) -> dict[str, str]:
     """Gives the kind of each column, over all rows that `nrows` lets through."""
     kinds: dict[str, str] = {}
-    for _, batch in _rows(file, key.options, None, Position()):
-        for name, cells in zip(batch.schema.names, batch.columns, strict=True):
-            before = kinds.get(name, "null")
-            # Nothing is wider than text: no need to look.
-            kinds[name] = before if before == "text" else wider(before, kind_of(cells, key.options))
+    with _KEPT.keeping((file, key, _state)) as keeping:
+        for row, batch in _rows(file, key.options, None, Position()):
+            keeping.add((row, batch), batch.nbytes)
+            for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+                before = kinds.get(name, "null")
+                # Nothing is wider than text: no need to look.
+                kinds[name] = before if before == "text" else wider(before, kind_of(cells, key.options))
     if not kinds:
         kinds = dict.fromkeys(_used_names(file, key.options), "null")
     return kinds
@@ -161,7 +166,7 @@ def _read_as(
         features = Features({name: features[name] for name in columns if name in features})
     shape = features.arrow_schema
     wanted = None if columns is None else list(features)
-    for row, batch in _rows(file, options, wanted, start):
+    for row, batch in _known_rows(file, options, wanted, start):
         there = batch.schema.names
         extra = [name for name in there if name not in features]
         if extra:
@@ -177,6 +182,18 @@ def _read_as(
             for name, feature in features.items()
         ]
         yield Position(row), pa.RecordBatch.from_arrays(values, schema=shape)
+
+
+def _known_rows(
+    file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yields what `_rows` does, from what settling the types has read if that is still there."""
+    known = _KEPT.take((file, _Key(options), _state(file))) if start == Position() else None
+    if known is None:
+        yield from _rows(file, options, columns, start)
+        return
+    for row, batch in known:
+        yield row, batch if columns is None else batch.select(columns)
 
 
 def _rows(

@@ -24,10 +24,12 @@ from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, o
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
 from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block
 from gristmill.formats.json_write import json_rows
+from gristmill.formats.kept import Kept
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import BLOCK_BYTES, Block, iter_blocks, reading_text
 
 _EMPTY = pa.schema([])
+_KEPT = Kept()
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,12 @@ class JsonFormat(Format[JsonOptions]):
         wanted = shape if schema is not None or _has_json(shape) else None
         with reading_text(file, "JSON"):
             row = start.row
+            if start == Position() and columns is None:
+                for at, table in _kept(file, options, shape):
+                    yield at, one_batch(fit(table, at.row))
+                    row = -1
+            if row < 0:
+                return
             for block, skip in _blocks(file, options, start):
                 table = _parsed(block, file, row - skip, hint, only_hint, wanted)
                 if columns is not None:
@@ -204,19 +212,29 @@ def _parsed_mixed(
     return pa.table(arrays)
 
 
+def _kept(file: SourceFile, options: JsonOptions, shape: pa.Schema) -> list[tuple[Position, pa.Table]]:
+    """Gives what settling the types has parsed, if it is still there and already has the types wanted."""
+    stat = file.path.stat()
+    known = _KEPT.take((file, options, (stat.st_mtime_ns, stat.st_size))) or []
+    bare = shape.remove_metadata()
+    return known if all(table.schema.equals(bare) for _, table in known) else []
+
+
 @lru_cache(maxsize=256)
 def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int]) -> pa.Schema:
     schema: pa.Schema | None = None
     hint: pa.Schema | None = None
     row = 0
     widened: set[str] = set()
-    for block, _ in _blocks(file, options, Position()):
-        table = _parsed_mixed(block, file, row, hint, options)
-        if table.num_rows:
-            before, schema = schema, unify_block(schema, table, block, file, row, _clash(options))
-            widened |= _widened(before, table.schema, schema)
-            hint = hint_from(schema)
-            row += table.num_rows
+    with _KEPT.keeping((file, options, _state)) as keeping:
+        for block, _ in _blocks(file, options, Position()):
+            table = _parsed_mixed(block, file, row, hint, options)
+            if table.num_rows:
+                keeping.add((Position(row, block.offset, line=block.line), table), table.nbytes)
+                before, schema = schema, unify_block(schema, table, block, file, row, _clash(options))
+                widened |= _widened(before, table.schema, schema)
+                hint = hint_from(schema)
+                row += table.num_rows
     if schema is None:
         return _EMPTY
     return (
