@@ -52,14 +52,14 @@ def test_reading_after_settling_gives_the_same_rows(tmp_path, monkeypatch, forma
         batches = list(format.read(SourceFile(path), schema=schema))
         return [position.row for position, _ in batches], [r for _, b in batches for r in b.to_pylist()]
 
-    parse = json_format.parse_block if format.name == "json" else csv_format.cell_batches
+    where, name = (json_format, "parse_block") if format.name == "json" else (csv_format, "cell_batches")
+    parse = getattr(where, name)
     calls = []
 
     def counted(*args, **kwargs):
         calls.append(args)
         return parse(*args, **kwargs)
 
-    where, name = (json_format, "parse_block") if format.name == "json" else (csv_format, "cell_batches")
     monkeypatch.setattr(where, name, counted)
     first = read()
     assert not calls  # from what settling parsed
