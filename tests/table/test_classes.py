@@ -312,6 +312,21 @@ def test_what_can_not_be_joined():
         ConcatenationTable.from_blocks(table).cast(pa.schema({"b": pa.int64()}))
 
 
+@pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
+def test_rows_without_columns(build, folder):
+    none = build(folder, plain(5)).select([])
+    for made in (
+        none,
+        none.replace_schema_metadata({"k": "v"}),
+        none.flatten(),
+        none.slice(1, 5),
+        none.cast(pa.schema([])),
+    ):
+        assert made.num_rows in (4, 5)
+        assert pickle.loads(pickle.dumps(made)).shape == made.shape
+    assert none.cast(pa.schema({"z": pa.int8()})).to_pydict() == {"z": [None] * 5}
+
+
 def test_filter_by_list_and_expression():
     table = ConcatenationTable.from_blocks([InMemoryTable(plain(3)), MockMapped(plain(2))])
     assert table.filter([True, False, False, False, True]).to_pydict()["a"] == [0, 1]

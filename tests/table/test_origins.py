@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError
@@ -24,6 +24,7 @@ def make(parts):
     return origins, plain
 
 
+@settings(deadline=None)
 @given(parts_strategy, st.data())
 def test_origins_are_those_of_the_rows(parts, data):
     origins, plain = make(parts)

@@ -262,7 +262,7 @@ class Table:
 def _from_stream(cls: type[Table], stream: pa.Buffer, rows: int) -> Table:
     table = pa.ipc.open_stream(stream).read_all()
     # A stream has no place for the number of rows of a table without columns.
-    return cls(table if table.num_columns else without_columns(rows))
+    return cls(table if table.num_columns else without_columns(rows, table.schema.metadata))
 
 
 class InMemoryTable(Table):

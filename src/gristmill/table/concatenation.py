@@ -95,7 +95,7 @@ class ConcatenationTable(Table):
         """Makes the table of rows of blocks that all have the columns of `schema`."""
         tables = [joined(row) for row in rows]
         if not schema.names:
-            return cls(without_columns(sum(map(len, tables))), rows)
+            return cls(without_columns(sum(map(len, tables)), schema.metadata), rows)
         # One schema for all, or pyarrow compares and copies the metadata of each.
         table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
         return cls(table.replace_schema_metadata(schema.metadata), rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -42,7 +43,7 @@ def apply_step(table: pa.Table, step: Step) -> pa.Table:
     if name == "slice":
         return _slice(table, *args, **kwargs)
     if not table.num_columns and name in {"cast", "flatten", "replace_schema_metadata"}:
-        return table  # pyarrow would lose the number of rows
+        return _without_columns(table, step)
     if name in _BY_ARROW:
         return getattr(table, name)(*args, **kwargs)
     if name == "cast":
@@ -52,15 +53,30 @@ def apply_step(table: pa.Table, step: Step) -> pa.Table:
     raise InvalidArgumentError.from_choice("step", name, sorted({*_BY_ARROW, "cast", "flatten", "slice"}))
 
 
-def without_columns(rows: int) -> pa.Table:
-    """Makes a table that has rows and no columns."""
-    return pa.table({"": pa.nulls(rows)}).select([])
+def without_columns(rows: int, metadata: Mapping[Any, Any] | None = None) -> pa.Table:
+    """Makes a table that has rows and no columns; pyarrow would lose the rows with new metadata.
+
+    Args:
+        rows: How many.
+        metadata: Of its schema.
+    """
+    return pa.table({"": pa.nulls(rows)}, metadata=metadata).select([])
+
+
+def _without_columns(table: pa.Table, step: Step) -> pa.Table:
+    # pyarrow loses the number of rows in these steps.
+    name, args, kwargs = step
+    given: Any = args[0] if args else next(iter(kwargs.values()), None)
+    if name == "cast" and given.names:
+        return table_cast(table, given)
+    metadata = {"cast": getattr(given, "metadata", None), "replace_schema_metadata": given}
+    return without_columns(table.num_rows, metadata.get(name, table.schema.metadata))
 
 
 def _slice(table: pa.Table, offset: int = 0, length: int | None = None) -> pa.Table:
     start, count = clip(table.num_rows, offset, length)
     # pyarrow keeps all rows of a table without columns.
-    return table.slice(start, count) if table.num_columns else without_columns(count)
+    return table.slice(start, count) if table.num_columns else without_columns(count, table.schema.metadata)
 
 
 def _cast(table: pa.Table, target_schema: pa.Schema, safe: bool = True, **kwargs: Any) -> pa.Table:
