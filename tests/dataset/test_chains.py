@@ -2,13 +2,16 @@
 
 import pickle
 import random
+import tempfile
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gristmill.combine import concatenate_datasets, interleave_datasets
 from gristmill.dataset import Dataset
+from gristmill.features import Value
 from gristmill.table.arrow_file import ArrowFileWriter
 
 scalars = st.one_of(st.none(), st.integers(-(2**40), 2**40))
@@ -40,6 +43,14 @@ steps = st.lists(
         st.tuples(st.just("rename"), st.integers(0, 0)),
         st.tuples(st.just("flatten"), st.integers(0, 0)),
         st.tuples(st.just("pickle"), st.integers(0, 0)),
+        st.tuples(st.just("sort"), st.integers(0, 1)),
+        st.tuples(st.just("concat"), st.integers(0, 3)),
+        st.tuples(st.just("interleave"), st.integers(1, 3)),
+        st.tuples(st.just("repeat"), st.integers(0, 2)),
+        st.tuples(st.just("add"), st.integers(0, 9)),
+        st.tuples(st.just("cast"), st.integers(0, 0)),
+        st.tuples(st.just("same"), st.integers(0, 0)),
+        st.tuples(st.just("save"), st.integers(1, 3)),
     ),
     max_size=6,
 )
@@ -87,7 +98,36 @@ def apply(ds, rows, step, k):
         return ds.rename_column("n", "m").rename_column("m", "n"), rows
     if step == "flatten":
         return ds.flatten_indices(), rows
-    return pickle.loads(pickle.dumps(ds)), rows
+    return together(ds, rows, step, k) if step in TOGETHER else (pickle.loads(pickle.dumps(ds)), rows)
+
+
+TOGETHER = {"sort", "concat", "interleave", "repeat", "add", "cast", "same", "save"}
+
+
+def together(ds, rows, step, k):
+    if step == "sort":
+        there = [row for row in rows if row["i"] is not None]
+        there.sort(key=lambda row: row["i"], reverse=bool(k))
+        return ds.sort("i", reverse=bool(k)), there + [row for row in rows if row["i"] is None]
+    if step == "concat":
+        return concatenate_datasets([ds, ds.take(k), ds.skip(k)]), rows + rows[:k] + rows[k:]
+    if step == "interleave":
+        turns = [row for pair in zip(rows, rows[k:], strict=False) for row in pair]
+        return interleave_datasets([ds, ds.skip(k)]), turns
+    if step == "repeat":
+        return ds.repeat(k), rows * k
+    if step == "add":
+        row = {**dict.fromkeys(ds.column_names), "i": k, "n": [k], "d": {"x": k, "y": None}}
+        return ds.add_item(row), [*rows, row]
+    if step == "cast":
+        wide = ds.cast_column("i", Value("decimal128(20, 0)")).cast_column("i", Value("int64"))
+        return wide.cast_column("s", Value("large_string")), rows
+    if step == "same":
+        return ds.map(lambda row: {**row}), rows
+    with tempfile.TemporaryDirectory() as folder:
+        ds.save_to_disk(f"{folder}/saved", num_shards=k)
+        # The files stay readable as long as they are mapped.
+        return Dataset.load_from_disk(f"{folder}/saved"), rows
 
 
 def build(rows, chunks, folder):
@@ -141,7 +181,7 @@ def test_chains_from_nothing(chain):
     ds = build([], 1, None)
     rows: list = []
     for step, k in chain:
-        if step != "map_new":
+        if step not in ("map_new", "add", "cast"):
             ds, rows = apply(ds, rows, step, k)
     assert len(ds) == 0
     assert list(ds) == []

@@ -177,6 +177,7 @@ def test_add_item():
     assert len(ds) == 1
     assert Dataset.from_dict({}).add_item({"a": "x"}).to_list() == [{"a": "x"}]
     assert Dataset.from_dict({"a": [None]}).add_item({"a": "x"}).to_list() == [{"a": None}, {"a": "x"}]
+    assert Dataset.from_dict({"a": [[]]}).add_item({"a": [1]}).to_list() == [{"a": []}, {"a": [1]}]
     for item in ({"a": 300}, {"a": "s"}, {"c": "maybe"}, {"new": [1, "x"]}):
         with pytest.raises(ValueError, match='column "'):
             ds.add_item(item)

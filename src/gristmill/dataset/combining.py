@@ -85,6 +85,12 @@ def _is_null(feature: Any) -> bool:
     return isinstance(feature, Value) and feature.dtype == "null"
 
 
+def _has_null(feature: Any) -> bool:
+    if isinstance(feature, Mapping):
+        return any(map(_has_null, feature.values()))
+    return _has_null(feature.feature) if isinstance(feature, List | LargeList) else _is_null(feature)
+
+
 # ---------------------------------------------------------------- one after another
 
 
@@ -382,8 +388,8 @@ def row_to_view(item: Mapping[str, Any], features: Features) -> tuple[View, Feat
     columns = {}
     for name, value in item.items():
         feature = features.get(name)
-        if feature is not None and _is_null(feature):
-            feature = None
+        if _has_null(feature):
+            feature = None  # nothing but None so far: the value says what it is
         try:
             columns[name] = array_from_values([value], feature, column=name)
         except SchemaConflictError as error:
