@@ -129,7 +129,8 @@ class _Shards:
             self._close()
         if self._writer is None:
             path = self._folder / f"part-{len(self._done):05}.arrow"
-            self._writer = ArrowFileWriter(path, self._schema).__enter__()
+            # The folder is synced as a whole before it gets its name.
+            self._writer = ArrowFileWriter(path, self._schema, durable=False).__enter__()
         self._writer.write_batch(batch)
 
     def _close(self) -> None:
