@@ -390,3 +390,16 @@ def test_filter(ds):
         ds.filter(lambda b: True, batched=True)
     with pytest.raises(TransformError, match="row 0"):
         ds.filter(lambda row: row["zz"])
+
+
+def test_changed_columns_keep_their_type_at_any_nesting():
+    features = Features({
+        "a": List({"x": Value("int32"), "y": Value("string")}), "b": Value("bool"), "c": {"t": Value("large_string")},
+    })  # fmt: skip
+    ds = Dataset.from_dict({"a": [[{"x": 1, "y": "s"}]], "b": [True], "c": [{"t": "v"}]}, features=features)
+    same = ds.map(lambda row: {"a": [{"x": 2, "y": None}], "c": {"t": "w"}})
+    assert same.features == features
+    assert same[0] == {"a": [{"x": 2, "y": None}], "b": True, "c": {"t": "w"}}
+    wider = ds.map(lambda row: {"a": [{"x": 2**40, "y": "s"}], "b": 2})
+    assert wider[0] == {"a": [{"x": 2**40, "y": "s"}], "b": 2, "c": {"t": "v"}}
+    assert wider.features["b"] == Value("int64")

@@ -139,3 +139,11 @@ def _in_range(value: int, target: Any) -> bool:
     if target.kind == "f":
         return abs(value) <= 2**53
     return np.iinfo(target).min <= value <= np.iinfo(target).max
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "date32", "decimal128(5, 2)", "string", "float32", "timestamp[s]", "binary"]
+)
+def test_nulls_become_anything(dtype):
+    for count in (0, 3):
+        assert cast_array(pa.nulls(count), Value(dtype)).to_pylist() == [None] * count

@@ -15,6 +15,7 @@ from gristmill.dataset.calling import as_table
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
+from gristmill.features.convert import from_arrow_type
 from gristmill.features.kinds import ClassLabel
 from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import LazyBatch, LazyRow
@@ -233,8 +234,8 @@ class Outputs:
         try:
             if label is not None and pa.types.is_string(array.type):
                 return cast_array(array, label)
-            if pa.types.is_null(array.type) or (_is_number(array.type) and _is_number(hint)):
-                return array.cast(hint)
+            if _alike(array.type, hint):
+                return cast_array(array, from_arrow_type(hint))
         except (pa.ArrowException, CastError):
             return array
         return array
@@ -282,5 +283,30 @@ def _columns_of_like(answers: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any
         return None
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+def _alike(kind: pa.DataType, hint: pa.DataType) -> bool:
+    """Says whether two types hold the same kinds of values in the same structure, or nulls in place of them."""
+    if kind == hint or pa.types.is_null(kind):
+        return True
+    if _is_list(kind) and _is_list(hint):
+        return _alike(kind.value_type, hint.value_type)
+    if pa.types.is_struct(kind) and pa.types.is_struct(hint):
+        names = {field.name for field in kind}
+        return names == {field.name for field in hint} and all(
+            _alike(kind.field(name).type, hint.field(name).type) for name in names
+        )
+    return any(belongs(kind) and belongs(hint) for belongs in _FAMILIES)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+_FAMILIES: list[Callable[[pa.DataType], bool]] = [
+    lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind),
+    lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind),
+    lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind),
+    pa.types.is_decimal,
+    pa.types.is_duration,
+    pa.types.is_time,
+    pa.types.is_timestamp,
+]

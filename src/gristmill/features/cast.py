@@ -173,6 +173,8 @@ def cast_to(feature: FeatureType, array: Any) -> Any:
 def _cast_scalars(array: Any, target: Any) -> Any:
     if array.type == target:
         return array
+    if pt.is_null(array.type):
+        return pa.nulls(len(array), target)
     try:
         result = pc.cast(array, target)
     except pa.ArrowNotImplementedError as error:
