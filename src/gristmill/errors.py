@@ -12,7 +12,7 @@
     │   ├── CastError (TypeError)                 a value does not fit the type asked for
     │   ├── RecordError                           a decision record breaks a rule
     │   └── CardError                             the YAML head of a dataset card can't be used
-    ├── ColumnNotFoundError (KeyError)            no such column; lists those that exist
+    ├── ColumnNotFoundError (KeyError, ValueError)    no such column; lists those that exist
     ├── RowIndexError (IndexError)                no such row
     ├── TransformError (RuntimeError)             a user's function failed or returned the wrong thing
     │   ├── TransformOutputError (ValueError)     it returned something that can't become rows
@@ -281,8 +281,8 @@ class CardError(DataError):
     """The YAML head of a dataset card can't be used."""
 
 
-class ColumnNotFoundError(GristmillError, KeyError):
-    """No such column."""
+class ColumnNotFoundError(GristmillError, KeyError, ValueError):
+    """No such column; a ValueError too, which is what `datasets` raises in some methods."""
 
     @classmethod
     def from_name(cls, name: object, columns: Iterable[str]) -> ColumnNotFoundError:
