@@ -175,8 +175,4 @@ def _file(path: Path) -> Any:
         return _plain(pyarrow.csv.read_csv(path))
     import json
 
-    # pandas writes ten digits after the point, we all that are needed to read the same number back.
-    def parse_float(text: str) -> float:
-        return round(float(text), 9)
-
-    return _plain([json.loads(line, parse_float=parse_float) for line in path.read_bytes().splitlines()])
+    return _plain([json.loads(line) for line in path.read_bytes().splitlines()])

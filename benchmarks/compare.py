@@ -164,7 +164,9 @@ def same(answers: Mapping[str, Sequence[Answer]]) -> str:
     if len(seen) <= 1:
         return "yes" if seen else ""
     libraries = digests.get("gristmill", set()) | digests.get("datasets", set())
-    return "limit differs" if len(libraries) == 1 else "no"
+    if len(libraries) == 1:
+        return "limit differs"
+    return "datasets differs" if digests.get("gristmill") == digests.get("limit") else "no"
 
 
 def shown(value: float | None) -> str:
