@@ -58,6 +58,9 @@ def references(code: types.CodeType) -> tuple[tuple[Reference, ...], tuple[str, 
     return tuple(sorted(found)), tuple(sorted(imported))
 
 
+_PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
+
+
 @functools.lru_cache(maxsize=1)
 def _library_folders() -> tuple[str, ...]:
     paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -74,12 +77,18 @@ def is_library(filename: str | None) -> bool:
     Such code changes with a version number; anything else may be edited between two runs and is hashed by content.
 
     Example:
-        >>> is_library(dis.__file__), is_library("/home/me/prep.py")
-        (True, False)
+        >>> (
+        ...     is_library(dis.__file__),
+        ...     is_library("/opt/v/lib/python3.12/site-packages/x.py"),
+        ...     is_library("/me/prep.py"),
+        ... )
+        (True, True, False)
     """
     if filename is None or filename.startswith("<frozen"):
         return True
-    return os.path.realpath(filename).startswith(_library_folders())
+    path = os.path.realpath(filename)
+    # Another environment's packages may be on PYTHONPATH; they are found by the name of their folder.
+    return path.startswith(_library_folders()) or not _PACKAGE_FOLDERS.isdisjoint(path.split(os.sep))
 
 
 def module_is_library(name: str) -> bool:
