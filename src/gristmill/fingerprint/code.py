@@ -88,7 +88,7 @@ def is_library(filename: str | None) -> bool:
         return True
     path = os.path.realpath(filename)
     # Another environment's packages may be on PYTHONPATH; they are found by the name of their folder.
-    return path.startswith(_library_folders()) or not _PACKAGE_FOLDERS.isdisjoint(path.split(os.sep))
+    return path.startswith(_library_folders()) or not _PACKAGE_FOLDERS.isdisjoint(Path(path).parts)
 
 
 def module_is_library(name: str) -> bool:
