@@ -137,7 +137,7 @@ def test_what_is_wrong_is_named(path, text, error, words):
 def test_conflict_between_blocks_names_the_row(path):
     text = "".join(json.dumps({"a": "x" if i == 73 else i}) + "\n" for i in range(100))
     for chunksize in (64, 10 << 20):
-        with pytest.raises(SchemaConflictError, match='f, row 73, column "a".*Json'):
+        with pytest.raises(SchemaConflictError, match=r'f, row 73, column "a".*Json'):
             read(path, text, options={"chunksize": chunksize, "on_mixed_types": None})
 
 
