@@ -35,6 +35,19 @@ def test_batches_are_cut_before_offsets_could_overflow(tmp_path, monkeypatch):
     assert max(len(chunk) for chunk in found["t"].chunks) < 20
 
 
+def test_large_batches_are_written_as_they_are_and_small_ones_between_them_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_file, "_JOINED_BYTES", 800)
+    path = tmp_path / "a.arrow"
+    sizes = [3, 200, 150, 4, 5, 6, 100, 2]
+    values = iter(range(1000))
+    with ArrowFileWriter(path, pa.schema({"x": pa.int64()})) as writer:
+        for size in sizes:
+            writer.write_batch(pa.record_batch({"x": [next(values) for _ in range(size)]}))
+    found = open_arrow(path)["x"]
+    assert [len(chunk) for chunk in found.chunks] == [3, 200, 150, 15, 100, 2]
+    assert found.to_pylist() == list(range(sum(sizes)))
+
+
 def test_a_failed_write_leaves_what_was_there(tmp_path):
     path = tmp_path / "a.arrow"
     write_arrow(path, pa.table({"x": [1]}))

@@ -24,6 +24,7 @@ BATCH_BYTES = 16 << 20
 """A record batch is written once this many bytes have come together."""
 BATCH_ROWS = 100_000
 """... or this many rows."""
+_JOINED_BYTES = 4 << 20
 _LARGEST_BATCH = 256 << 20
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _FILE_MAGIC = b"ARROW1"
@@ -32,8 +33,8 @@ _FILE_MAGIC = b"ARROW1"
 class ArrowFileWriter:
     """Writes record batches to an Arrow IPC stream file that appears under its name only when it is whole.
 
-    Small batches are joined until `BATCH_BYTES` or `BATCH_ROWS` have come together; batches so large that their 32-bit
-    offsets could overflow when joined are cut.
+    Small batches are joined until `BATCH_BYTES` or `BATCH_ROWS` have come together; those of a few megabytes are
+    written as they are, since joining would copy them, and those so large that 32-bit offsets could overflow are cut.
 
     Args:
         path: Final name; its folder is made if needed.
@@ -119,14 +120,14 @@ class ArrowFileWriter:
             self.write_batch(batch.slice(0, half))
             self.write_batch(batch.slice(half))
             return
-        if self._waiting and self._waiting_bytes + size > 2 * BATCH_BYTES:
+        if size >= _JOINED_BYTES:
             self._flush()
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
         self._waiting_bytes += size
         self.num_rows += batch.num_rows
         self.num_bytes += size
-        if self._waiting_bytes >= BATCH_BYTES or self._waiting_rows >= BATCH_ROWS:
+        if size >= _JOINED_BYTES or self._waiting_bytes >= BATCH_BYTES or self._waiting_rows >= BATCH_ROWS:
             self._flush()
 
     def write_table(self, table: pa.Table) -> None:
