@@ -173,7 +173,7 @@ class FlattenJob:
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
     ) -> None:
         """Writes the rows from `start` to before `stop`, see `FilterJob.process`."""
-        size = self.view.block_rows(100_000, 32 << 20)
+        size = self.view.block_rows(100_000, 8 << 20)
         for table in self.view.blocks(size, start, stop):
             growing.write(self._cast(table))
             advance(table.num_rows)

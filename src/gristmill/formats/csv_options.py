@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from gristmill.errors import InvalidArgumentError
 from gristmill.features.kinds import Value
-from gristmill.formats.streams import BLOCK_BYTES
 
 __all__ = ["CsvOptions"]
 
@@ -57,7 +56,7 @@ class CsvOptions:
         encoding_errors: What to do with bytes that are no text, as in `open`.
         on_bad_lines: What to do with a row that has more or fewer cells: ``"error"``, ``"warn"`` (and skip) or ``"skip"``.
         chunksize: Accepted; results do not depend on it.
-        block_bytes: Bytes to parse at a time.
+        block_bytes: Bytes to parse at a time; pyarrow reads up to 32 such blocks ahead of the one that is parsed.
         engine: Accepted, changes nothing; as are `low_memory`, `memory_map`, `float_precision`, `mangle_dupe_cols`.
         low_memory: See `engine`.
         memory_map: See `engine`.
@@ -90,7 +89,7 @@ class CsvOptions:
     encoding_errors: str | None = "strict"
     on_bad_lines: Literal["error", "warn", "skip"] = "error"
     chunksize: int = 10_000
-    block_bytes: int = BLOCK_BYTES
+    block_bytes: int = 2 << 20
     engine: str | None = None
     low_memory: bool = True
     memory_map: bool = False
