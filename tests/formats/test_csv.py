@@ -172,6 +172,18 @@ def test_damage_names_the_line(path, text, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("block_bytes", [*range(14, 26), 10 << 20])
+def test_bytes_that_are_no_text_name_their_line_wherever_blocks_end(path, block_bytes):
+    row = "é日🌾,1\n".encode()
+    with pytest.raises(FileFormatError) as caught:
+        table(
+            path, b"a,b\n" + row * 20 + "é日".encode() + b"\xf0\x9f,1\n" + row, {"block_bytes": block_bytes}
+        )
+    assert "f, line 22: not valid UTF-8 text" in str(caught.value)
+    good = table(path, b"a,b\n" + row * 20, {"block_bytes": block_bytes})[1]
+    assert good == {"a": ["é日🌾"] * 20, "b": [1] * 20}
+
+
 @pytest.mark.parametrize(
     "options",
     [{"sep": "||"}, {"sep": "\n"}, {"quotechar": "''"}, {"header": "first"}, {"header": -1}, {"skiprows": "x"},

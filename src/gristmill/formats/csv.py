@@ -20,7 +20,6 @@ from gristmill.formats.base import Batches, Format, Target, output
 from gristmill.formats.csv_cells import cell_batches, column_names
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.csv_settle import KINDS, convert, kind_of, to_feature, wider
-from gristmill.formats.csv_write import write_csv
 from gristmill.formats.kept import Kept
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import reading_text
@@ -103,6 +102,9 @@ class CsvFormat(Format[CsvOptions]):
         Returns:
             Number of bytes written, before compression.
         """
+        # Loaded here: reading has no use for it.
+        from gristmill.formats.csv_write import write_csv
+
         with output(target, compression) as out:
             write_csv(batches, out, schema, **options)
             return out.count

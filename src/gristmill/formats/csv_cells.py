@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import io
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,14 @@ import pyarrow.csv as pacsv
 from gristmill.errors import ColumnNotFoundError, DataError, FileFormatError, InvalidArgumentError
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.source import SourceFile
-from gristmill.formats.streams import RECORD_LIMIT, Block, bad_encoding, open_utf8
+from gristmill.formats.streams import (
+    RECORD_LIMIT,
+    Block,
+    bad_encoding,
+    check_utf8,
+    open_utf8,
+    whole_characters,
+)
 from gristmill.logging import get_logger
 
 __all__ = ["cell_batches", "column_names"]
@@ -42,8 +50,12 @@ class _Rest:
 
     def __init__(self, head: _Head, stream: Any, file: SourceFile) -> None:
         self._rest, self._stream, self._file = head.rest, stream, file
+        if isinstance(stream, io.BufferedReader):
+            # Reading those bytes once more costs less than a copy of the first block with them in front.
+            stream.seek(-len(head.rest), io.SEEK_CUR)
+            self._rest = b""
         self._lines = head.lines
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._half = b""  # a character's bytes in the last block, when it goes on in the next
 
     def read(self, size: int = -1) -> bytes:
         """Reads about `size` bytes.
@@ -58,13 +70,19 @@ class _Rest:
         # a carriage return, inside quotes too: so no block ends with one, but at the end of the file.
         data = data.rstrip(b"\r") or data
         self._rest = self._rest[len(data) :]
-        try:
-            self._decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            before = data[: max(0, error.start - len(error.object) + len(data))]
-            raise bad_encoding(self._file, self._lines + before.count(b"\n") + 1, error) from error
+        self._check(data)
         self._lines += data.count(b"\n")
         return data
+
+    def _check(self, data: bytes) -> None:
+        text = self._half + data
+        size = whole_characters(text) if data else len(text)
+        try:
+            check_utf8(text, size)
+        except UnicodeDecodeError as error:
+            line = self._lines + text.count(b"\n", 0, error.start) + 1
+            raise bad_encoding(self._file, line, error) from error
+        self._half = text[size:]
 
 
 def column_names(file: SourceFile, options: CsvOptions) -> list[str]:

@@ -11,6 +11,7 @@ import codecs
 import contextlib
 import gzip
 import lzma
+import struct
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +24,16 @@ from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.files.borders import reading
 from gristmill.formats.source import Position, SourceFile
 
-__all__ = ["Block", "compression_suffix", "iter_blocks", "open_bytes", "open_utf8", "reading_text"]
+__all__ = [
+    "Block",
+    "check_utf8",
+    "compression_suffix",
+    "iter_blocks",
+    "open_bytes",
+    "open_utf8",
+    "reading_text",
+    "whole_characters",
+]
 
 BLOCK_BYTES = 10 << 20
 """Default size of a block: large enough for parsers to run at full speed, small beside any memory."""
@@ -174,6 +184,47 @@ class Block:
             return self.data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise bad_encoding(file, self.line + self.data.count(b"\n", 0, error.start) + 1, error) from error
+
+
+def check_utf8(data: bytes, size: int) -> None:
+    """Checks that bytes are UTF-8, without decoding them, which for large blocks costs more than parsing.
+
+    Args:
+        data: The bytes.
+        size: How many of them, from the first on.
+
+    Raises:
+        UnicodeDecodeError: They are not.
+
+    Example:
+        >>> check_utf8("é".encode(), 2)
+        >>> check_utf8("é".encode(), 1)
+        Traceback (most recent call last):
+        UnicodeDecodeError: 'utf-8' codec can't decode byte 0xc3 in position 0: unexpected end of data
+    """
+    ends = pa.py_buffer(struct.pack("=qq", 0, size))
+    text: Any = pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(data)])
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        data[:size].decode("utf-8")  # knows where and why
+
+
+def whole_characters(data: bytes) -> int:
+    """Gives the number of bytes before a UTF-8 character that the data ends within; all of them if there is none.
+
+    Example:
+        >>> whole_characters("aé".encode()), whole_characters("aé".encode()[:2])
+        (3, 1)
+    """
+    for back in range(1, min(3, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            needs = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return len(data) - back if needs > back else len(data)
+        if byte < 0x80:
+            break
+    return len(data)
 
 
 def bad_encoding(file: SourceFile, line: int, error: UnicodeDecodeError) -> FileFormatError:
