@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
-from gristmill.features import ClassLabel, Features, List, Sequence, Value
+from gristmill.features import ClassLabel, Features, List, Sequence, Value, build
 from gristmill.features.build import array_from_values, table_from_columns, table_from_rows
 
 
@@ -156,3 +156,55 @@ def _bare(value: Any) -> Any:
 @given(st.lists(st.floats() | st.none()))
 def test_floats_are_exact(column):
     assert json.dumps(array_from_values(column).to_pylist()) == json.dumps(column)
+
+
+_ITEMS = [
+    st.integers(-(2**63), 2**64), st.integers(-5, 5), st.floats(), st.text(max_size=3), st.booleans(), st.binary(max_size=3),
+    st.sampled_from([np.int64(3), np.int8(2), np.float32(0.5), np.str_("s"), 2.0, "\ud800", dt.date(2020, 1, 1)]),
+    st.lists(st.integers(0, 3), max_size=2),
+]  # fmt: skip
+_ROW_KINDS = st.sampled_from([list, tuple])
+
+
+@st.composite
+def _lists(draw: st.DrawFn) -> list[Any]:
+    """Draws lists of one kind of item mostly, of two at times."""
+    chosen = draw(st.lists(st.sampled_from(_ITEMS), min_size=1, max_size=2))
+    items = st.lists(st.none() | st.one_of(chosen), max_size=3)
+    row = st.none() | st.builds(lambda kind, row: kind(row), _ROW_KINDS, items)
+    return draw(st.lists(row, max_size=5))
+
+
+def _outcome(values: list[Any]) -> tuple[Any, ...]:
+    try:
+        built = array_from_values(values, column="c")
+    except (CastError, SchemaConflictError) as error:
+        return type(error), str(error)
+    built.validate(full=True)
+    return built.type, repr(built.to_pylist())
+
+
+@given(_lists())
+def test_the_short_way_for_lists_gives_what_taking_them_apart_gives(values):
+    short = _outcome(values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "_plain_lists", lambda _: None)
+        assert _outcome(values) == short
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        ([[1, 2], None, (3, None)], pa.int64()),
+        ([[1.5], [float("inf")]], pa.float64()),
+        ([["a", None], []], pa.string()),
+        ([[True], [False, None]], pa.bool_()),
+        ([[b"a"]], pa.binary()),
+        ([[1], [2.0, np.int64(3)]], pa.float64()),
+        ([[2**63]], pa.uint64()),
+    ],
+)
+def test_lists_of_plain_items(values, type_):
+    built = array_from_values(values)
+    assert built.type == pa.list_(type_)
+    assert built.to_pylist() == [None if row is None else list(row) for row in values]

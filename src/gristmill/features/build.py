@@ -228,6 +228,7 @@ def _build_numpy(array: np.ndarray[Any, Any]) -> Any:
 
 _LISTS = (list, tuple, np.ndarray)
 _PLAIN_LISTS = {list, tuple, type(None)}
+_PLAIN_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_(), bytes: pa.binary()}
 
 
 def _build_list(values: list[Any]) -> Any:
@@ -241,10 +242,24 @@ def _build_list(values: list[Any]) -> Any:
             getattr(v, "ndim", 1 if v is not None else 0) == 0 for v in values
         ):
             return _build_list([None if value is None else _as_array(value)[()] for value in values])
-        return _build_lists(values)
+        plain = _plain_lists(values) if kinds <= {list, tuple} else None
+        return _build_lists(values) if plain is None else plain
     if len(kinds) == 1 or kinds <= {int, float}:
         return _arrow(values)
     return _build_mixed(values)
+
+
+def _plain_lists(values: list[Any]) -> Any:
+    """Converts lists whose items are of one plain type, which Arrow needn't look for then; None if they are not."""
+    kinds = set(map(type, itertools.chain.from_iterable(filter(None, values)))) - {type(None)}
+    type_ = _PLAIN_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
+    if type_ is None:
+        return None
+    try:
+        array = pa.array(values, pa.list_(type_))
+    except (pa.ArrowException, OverflowError, ValueError):
+        return None  # an integer above int64, half of a character: item by item there is an answer
+    return array if isinstance(array, pa.ListArray) else None
 
 
 def _array_like(kind: type) -> bool:
@@ -327,10 +342,8 @@ def _build_mixed(values: list[Any]) -> Any:
         if value is not None:
             groups.setdefault(type(value), []).append(i)
     type_: Any = pa.null()
-    for (
-        kind,
-        indices,
-    ) in groups.items():  # in order of first appearance, so the error names the first that differs
+    # In order of first appearance, so the error names the first that differs.
+    for kind, indices in groups.items():
         try:
             found = _build_list([values[i] for i in indices]).type
         except _Conflict as conflict:
