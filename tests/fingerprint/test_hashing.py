@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -245,5 +246,198 @@ def test_the_same_in_every_process(seed):
         }
         command = [sys.executable, "-c", textwrap.dedent(script)]
         run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+        runs.add(run.stdout)
+    assert len(runs) == 1
+
+
+CHANGES = {
+    "decorated by a library": "import contextlib\n@contextlib.contextmanager\ndef f(x): yield {}",
+    "decorated here": """
+        import functools
+        def deco(g):
+            @functools.wraps(g)
+            def w(*a): return g(*a)
+            return w
+        @deco
+        def f(x): return {}
+    """,
+    "registered": """
+        import functools
+        @functools.singledispatch
+        def f(x): return 1
+        @f.register(int)
+        def _(x): return {}
+    """,
+    "nested": "def f(x):\n  def g():\n    return {}\n  return g()",
+    "comprehension": "def f(x): return [y + {} for y in x]",
+    "text in a generator": "def f(x): return (y == 's{}' for y in x)",
+    "text in a lambda": "f = lambda x: 's{}'",
+    "default": "def f(x, y={{'a': {}}}): return y",
+    "attribute of a class": "class A:\n  K = {}\n  def m(self): return self.K\na = A()\ndef f(x): return a.m()",
+    "inherited": "class B:\n  def m(self): return {}\nclass A(B): pass\ndef f(x): return A().m()",
+    "metaclass": "class M(type):\n  def k(c): return {}\nclass A(metaclass=M): pass\ndef f(x): return A.k()",
+    "cached property": "import functools\nclass A:\n  @functools.cached_property\n  def z(self): return {}\nf = A()",
+    "async": "async def f(x): return {}",
+    "match": "def f(x):\n  match x:\n    case {}: return 1",
+    "global": "C = {{'a': [{}]}}\ndef f(x): return C['a']",
+    "enum": "import enum\nclass E(enum.Enum):\n  A = {}\ndef f(x): return E.A",
+    "partial": "import functools\ndef g(a, b): return a\nf = functools.partial(g, {})",
+    "callable object": "class G:\n  def __init__(self): self.n = {}\n  def __call__(self, x): return x\nf = G()",
+}
+
+
+@pytest.mark.parametrize("source", CHANGES.values(), ids=CHANGES)
+def test_whatever_decides_the_result_counts(source):
+    one = textwrap.dedent(source).format(1)
+    assert hash_(make(one)) == hash_(make("\n\n# why\n" + one))
+    assert hash_(make(one)) != hash_(make(textwrap.dedent(source).format(2)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("def f(x):\n  'one'\n  return 1", "def f(x):\n  'two'\n  return 1"),
+        ("class A:\n  'one'\ndef f(x): return A()", "class A:\n  'two'\ndef f(x): return A()"),
+        ("A = 1\ndef f(x): return 1", "A = 2\nB = 3\ndef f(x): return 1"),
+        ("def g(): return 1\ndef f(x): return 1", "def g(): return 2\ndef f(x): return 1"),
+        ("def f(x: int): return 1", "def f(x: str): return 1"),
+    ],
+)  # fmt: skip
+def test_what_does_not_decide_the_result_does_not_count(one, other):
+    assert hash_(make(one)) == hash_(make(other))
+
+
+class Lazy:
+    @functools.cached_property
+    def value(self):
+        return object()
+
+
+def test_use_changes_no_hash():
+    lazy = Lazy()
+    before = hash_(lazy)
+    assert lazy.value is lazy.value
+    assert hash_(lazy) == before
+    remembering = make("import functools\n@functools.lru_cache\ndef f(x): return x")
+    dispatching = make("import functools\n@functools.singledispatch\ndef f(x): return x")
+    before = hash_([remembering, dispatching])
+    remembering(1), dispatching(1)
+    assert hash_([remembering, dispatching]) == before
+
+
+def test_tokenizers():
+    tokenizers = pytest.importorskip("tokenizers")
+
+    def make_one(*merges):
+        words = {"a": 0, "b": 1, "ab": 2, "aa": 3}
+        return tokenizers.Tokenizer(tokenizers.models.BPE(words, list(merges)))
+
+    one = make_one(("a", "b"))
+    before = hash_(lambda row: one.encode(row["text"]))
+    assert one.encode("abab").ids == [2, 2]
+    assert hash_(lambda row: one.encode(row["text"])) == before
+    assert hash_(one) == hash_(make_one(("a", "b"))) != hash_(make_one(("a", "a")))
+
+
+def test_comments_of_an_imported_module_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    f = make("def f(x):\n    import just_made\n    return just_made.g(x)")
+    (tmp_path / "just_made.py").write_text("def g(x): return 1")
+    before = hash_(f)
+    (tmp_path / "just_made.py").write_text("# why\n\ndef g(x): return 1")
+    assert hash_(f) == before
+
+
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[::2, ::3], lambda a: a[None]])
+def test_large_arrays_are_not_copied(view):
+    array = view(np.arange(4_000_000.0).reshape(2000, 2000))
+    tracemalloc.start()
+    try:
+        found = hash_([array])
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+    finally:
+        tracemalloc.stop()
+    assert found == hash_([np.ascontiguousarray(array)])
+
+
+def test_large_tables_are_not_copied():
+    script = """
+        import numpy as np, pyarrow as pa
+        from gristmill.fingerprint import Hasher
+        # Allocated with room to spare, as by any builder; its rows do not begin at the first.
+        table = pa.table({"n": np.arange(10**6), "s": pa.array(["some text"] * 10**6)}).slice(1)
+        before = pa.default_memory_pool().max_memory()
+        Hasher.hash(table)
+        print(pa.default_memory_pool().max_memory() - before)
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert int(run.stdout) < 8e6
+
+
+PROCESS = """
+    import collections, dataclasses, enum, functools, logging, re, sys, typing
+    import numpy as np, pyarrow as pa
+    from gristmill.fingerprint import Hasher
+    import local_helpers
+    from local_helpers import Tool, used
+    N = {"b", "a", "c"}
+    log = logging.getLogger("x")
+    class Color(enum.Enum):
+        RED = 1
+    @dataclasses.dataclass(frozen=True)
+    class D:
+        a: int = 1
+        b: set = dataclasses.field(default_factory=lambda: {"q", "r"})
+    class Base:
+        def m(self): return N
+    class Sub(Base):
+        __slots__ = ("z",)
+        def m(self): return super().m()
+        @functools.cached_property
+        def big(self): return 1
+    class P(typing.NamedTuple):
+        a: int
+        b: str = "x"
+    @functools.lru_cache
+    def cached(x): return x in N
+    @functools.singledispatch
+    def dispatching(x): return N
+    def closure(k):
+        return lambda x: (k, x, log.info(x))
+    things = [
+        closure({1, "z"}), functools.partial(closure, k={3, "y"}), Sub().m, Sub, Color.RED, D(), P(1), cached,
+        dispatching, used, Tool({"z", "y", "x"}), lambda x: local_helpers.used(x), local_helpers, re.compile("a[bc]"),
+        [{1, "a", None, (1, "b")}, frozenset("xyz")], collections.OrderedDict(a={"p", "q"}), np.array([{"a", "b"}], object),
+        pa.table({"a": ["x", None]}), np.random.default_rng(3), typing.Optional[int], 2**100, log,
+    ]
+    print(*[Hasher.hash(thing) for thing in things])
+"""
+
+HELPERS = """
+    X = {"p", "q"}
+    def inner(x): return x in X
+    def used(x): return inner(x)
+    class Tool:
+        def __init__(self, s): self.s = s
+        def go(self, x): return used(x)
+"""
+
+
+def test_the_same_wherever_a_program_lies_and_runs(tmp_path):
+    runs = set()
+    for seed, shift in (("0", ""), ("17", "\n\n# moved\n")):
+        folder = tmp_path / seed
+        folder.mkdir()
+        (folder / "local_helpers.py").write_text(shift + textwrap.dedent(HELPERS))
+        (folder / "script.py").write_text(shift + textwrap.dedent(PROCESS))
+        path = os.pathsep.join(filter(None, sys.path))
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
+        command = [sys.executable, "script.py"]
+        run = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
+        assert not run.stderr
         runs.add(run.stdout)
     assert len(runs) == 1

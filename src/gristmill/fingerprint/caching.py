@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import secrets
 import shutil
 import tempfile
@@ -57,8 +58,14 @@ def get_temporary_cache_files_directory() -> str:
     global _temporary  # noqa: PLW0603  # made on first use, one a process
     if _temporary is None:
         _temporary = tempfile.mkdtemp(prefix="gristmill-")
-        atexit.register(shutil.rmtree, _temporary, ignore_errors=True)
+        atexit.register(_delete, _temporary, os.getpid())
     return _temporary
+
+
+def _delete(folder: str, owner: int) -> None:
+    # A forked child ends before the process whose folder it is.
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def generate_random_fingerprint(nbits: int = 64) -> str:

@@ -10,11 +10,12 @@ import site
 import sys
 import sysconfig
 import types
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_LOADS = {"LOAD_GLOBAL", "LOAD_NAME"}
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 
 Reference = tuple[str, ...]
@@ -86,6 +87,8 @@ def is_library(filename: str | None) -> bool:
     """
     if filename is None or filename.startswith("<frozen"):
         return True
+    if filename.startswith("<"):  # typed in, or made by exec
+        return False
     path = os.path.realpath(filename)
     # Another environment's packages may be on PYTHONPATH; they are found by the name of their folder.
     return path.startswith(_library_folders()) or not _PACKAGE_FOLDERS.isdisjoint(Path(path).parts)
@@ -106,14 +109,15 @@ def version_of(name: str) -> str:
     return str(getattr(package, "__version__", ""))
 
 
-def local_source(name: str) -> bytes | None:
+def local_source(name: str) -> types.CodeType | bytes | None:
     """Reads the source of a module that is not a library, without running it.
 
     Args:
         name: Dotted name.
 
     Returns:
-        The file's bytes, or None for a library or a module that can't be found.
+        What it compiles to, which comments and empty lines leave alone; the file's bytes if it is not Python; None for
+        a library or a module that can't be found.
     """
     module = sys.modules.get(name)
     filename = getattr(module, "__file__", None)
@@ -126,9 +130,15 @@ def local_source(name: str) -> bytes | None:
     if filename is None or is_library(filename):
         return None
     try:
-        return Path(filename).read_bytes()
+        source = Path(filename).read_bytes()
     except OSError:
         return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are for whoever runs it
+            return compile(source, name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return source
 
 
 def values_named_by(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

@@ -9,10 +9,12 @@ object, and on the order of sets.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import marshal
 import re
 import secrets
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -26,12 +28,14 @@ from gristmill.fingerprint.code import (
     values_named_by,
     version_of,
 )
+from gristmill.fingerprint.memory import feed_array, feed_table
 from gristmill.logging import get_logger
 
 _log = get_logger(__name__)
 _SCALARS = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _CONTAINERS = frozenset({list, tuple, dict})
 _DEEPEST_PLAIN = 20
+_CO_HAS_DOCSTRING = 0x4000000
 _told: set[str] = set()
 
 # Set by Python for its own use, or of no influence on what a class does.
@@ -129,25 +133,6 @@ def _is_plain(container: Any) -> bool:
     return False
 
 
-class _Sink:
-    """A write-only file that hashes what is written to it."""
-
-    closed = False
-
-    def __init__(self, update: Callable[[Any], object]) -> None:
-        self._update = update
-
-    def write(self, data: Any) -> int:
-        self._update(memoryview(data))
-        return len(data)
-
-    def flush(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None
-
-
 class _Walk:
     """One walk through an object.
 
@@ -234,6 +219,8 @@ class _Walk:
             self._all(b"pattern", value.pattern, value.flags)
         elif kind is property:
             self._all(b"property", value.fget, value.fset, value.fdel)
+        elif isinstance(value, functools.cached_property):
+            self._all(b"cached property", value.func)
         elif isinstance(value, classmethod | staticmethod):
             self._all(kind.__name__.encode(), value.__func__)
         elif kind is types.CellType:
@@ -253,7 +240,7 @@ class _Walk:
 
     def _data(self, value: Any, kind: type) -> bool:
         package = kind.__module__.partition(".")[0]
-        if package == "numpy" and kind.__name__ == "ndarray":
+        if package == "numpy" and kind.__name__ in ("ndarray", "memmap"):
             self._array(value)
         elif package == "pyarrow" and hasattr(value, "schema") and hasattr(value, "to_batches"):
             self._table(value)
@@ -279,30 +266,34 @@ class _Walk:
         self._all(b"array", value.dtype.str, list(value.shape))
         if value.dtype.hasobject:
             self.feed(value.tolist())
-        else:
-            if value.dtype.names:
-                self.feed(repr(value.dtype))
-            flat = value if value.flags.c_contiguous else value.copy(order="C")
-            self.write(memoryview(flat.reshape(-1).view("u1")) if flat.size else b"")
+            return
+        if value.dtype.names:
+            self.feed(repr(value.dtype))
+        feed_array(value, self.write)
 
     def _table(self, table: Any) -> None:
-        import pyarrow as pa
-
         self.write(b"table")
-        with pa.ipc.new_stream(pa.PythonFile(_Sink(self.write), mode="w"), table.schema) as stream:
-            for batch in table.to_batches():
-                stream.write_batch(_compact(batch))
+        feed_table(table, self.write)
 
     def _function(self, function: types.FunctionType) -> None:
-        if is_library(function.__code__.co_filename):
+        library = is_library(function.__code__.co_filename)
+        if library:
             module = function.__module__ or ""
             self._all(b"library", module, function.__qualname__, version_of(module))
-            if "<locals>" not in function.__qualname__ and "<lambda>" not in function.__qualname__:
+            inner = "<locals>" in function.__qualname__ or "<lambda>" in function.__qualname__
+            if module_is_library(module) and not inner:
                 return
+        registry = getattr(function, "registry", None)
+        if library and isinstance(registry, types.MappingProxyType):
+            # functools.singledispatch: the rest of what it holds is a cache.
+            self._all(b"registry", *itertools.chain.from_iterable(registry.items()))
+            return
         self._code(function.__code__)
         self._all(b"defaults", function.__defaults__, function.__kwdefaults__)
         for cell in function.__closure__ or ():
             self._all(b"cell", *_cell(cell))
+        if library:
+            return  # a decorator of a library: what it wraps is in its cells, and its version says the rest
         for name, value in values_named_by(function):
             self._all(b"global", name, value)
 
@@ -314,7 +305,7 @@ class _Walk:
             [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags],
             [list(code.co_names), list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)],
         )
-        for constant in code.co_consts:
+        for constant in code.co_consts[1:] if _has_docstring(code) else code.co_consts:
             self.feed(constant)
 
     def _class(self, cls: type) -> None:
@@ -322,7 +313,7 @@ class _Walk:
         if module_is_library(cls.__module__):
             self.feed(version_of(cls.__module__))
             return
-        for base in cls.__bases__:
+        for base in (type(cls), *cls.__bases__):
             self.feed(base)
         for name in sorted(set(vars(cls)) - _CLASS_NOISE):
             member = vars(cls)[name]
@@ -346,20 +337,26 @@ class _Walk:
         self._all(b"object", maker, arguments)
         for position, part in enumerate(rest[:3]):
             # State as it is; items of lists and dicts come as iterators.
-            self.feed(part if position == 0 or part is None else list(part))
+            if position == 0:
+                self.feed(_without_cached(part, type(value)))
+            else:
+                self.feed(part if part is None else list(part))
 
 
-def _compact(batch: Any) -> Any:
-    """Gives a batch whose buffers hold its rows and nothing else: the stream form pads with what comes after them."""
-    import pyarrow as pa
+def _has_docstring(code: types.CodeType) -> bool:
+    """Says whether the first constant is the docstring: of a function, but not of a comprehension or a class's body."""
+    optimized = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
+    documented = sys.version_info < (3, 13) or code.co_flags & _CO_HAS_DOCSTRING
+    return bool(optimized and documented and code.co_consts and isinstance(code.co_consts[0], str))
 
-    columns = [
-        column
-        if column.nbytes == column.get_total_buffer_size()
-        else pa.concat_arrays([column, column.slice(0, 0)])
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema) if columns else batch
+
+def _without_cached(state: Any, cls: type) -> Any:
+    """Leaves out of an object's state what it computed of itself (`functools.cached_property`) by being used."""
+    if type(state) is not dict:
+        return state
+    cached = {name for name in state if isinstance(getattr(cls, str(name), None), functools.cached_property)}
+    # An object without attributes has None for a state.
+    return {name: part for name, part in state.items() if name not in cached} or None if cached else state
 
 
 def _cell(cell: types.CellType) -> tuple[Any, ...]:
