@@ -1,5 +1,8 @@
 """Formats of others, and formatters used on whole tables."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -91,3 +94,10 @@ def test_names():
 
     assert gristmill.formatting.LazyRow is LazyRow
     assert gristmill.formatting.LazyBatch is LazyBatch
+
+
+def test_what_arrow_needs_for_frames_is_loaded_only_beside_pandas():
+    for first, there in (("", False), ("import pandas; ", True)):
+        code = f"{first}import sys, gristmill; gristmill.Dataset; print('pyarrow.vendored.version' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == str(there)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -11,6 +13,11 @@ import pyarrow as pa
 from gristmill.features.arrays import ArrayND
 from gristmill.formatting.python_rows import PythonFormatter
 from gristmill.optional import require
+
+if "pandas" in sys.modules:
+    # Who has pandas at hand will want frames: what Arrow loads for them (3 ms) is then not part of the first one.
+    with contextlib.suppress(ImportError):  # a pandas too old for Arrow; told when a frame is asked for
+        pa.schema([]).empty_table().to_pandas()
 
 
 class ArrowFormatter:
