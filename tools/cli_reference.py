@@ -18,7 +18,8 @@ ROOT = Path(__file__).parent.parent
 if __name__ == "__main__":  # as a script, only this folder is on the path
     sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from gristmill.cli.main import app, register  # noqa: E402  # needs the path set above
+from gristmill.cli.app import app  # noqa: E402  # needs the path set above
+from gristmill.cli.main import register  # noqa: E402
 
 PAGE = ROOT / "docs" / "guide" / "cli.md"
 HEAD = """\

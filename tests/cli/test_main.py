@@ -10,6 +10,7 @@ import pytest
 
 from gristmill import config
 from gristmill.cli import main as cli
+from gristmill.cli.app import Settings, app
 from gristmill.cli.output import Output
 from gristmill.errors import InvalidArgumentError
 
@@ -18,16 +19,16 @@ from gristmill.errors import InvalidArgumentError
 def probe():
     """A command that reports its settings, and fails on request."""
 
-    @cli.app.command("probe")
+    @app.command("probe")
     @click.option("--fail", is_flag=True)
     @click.pass_obj
-    def command(settings: cli.Settings, fail: bool) -> None:
+    def command(settings: Settings, fail: bool) -> None:
         if fail:
             raise InvalidArgumentError.from_value("fail", fail, "nothing")
         settings.output.result({"seed": settings.seed, "hub": str(config.HF_HUB_CACHE)})
 
     yield
-    del cli.app.commands["probe"]
+    del app.commands["probe"]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_ctrl_c_is_status_130(monkeypatch, capsys):
     def interrupted(**_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.app, "main", interrupted)
+    monkeypatch.setattr(app, "main", interrupted)
     assert cli.main([]) == 130
     assert "stopped" in capsys.readouterr().err
 

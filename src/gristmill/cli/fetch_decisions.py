@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gristmill.cli.main import Settings, app
+from gristmill.cli.app import Settings, app
 from gristmill.errors import InvalidArgumentError
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gristmill.cli.main import Settings, hub_group
+from gristmill.cli.app import Settings, hub_group
 
 
 @hub_group.command("serve")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gristmill.cli.main import Settings, app
+from gristmill.cli.app import Settings, app
 
 # More columns than these are too narrow to read beside each other; each row is then a table of its own.
 _SIDE_BY_SIDE = 10

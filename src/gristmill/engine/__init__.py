@@ -1,6 +1,7 @@
 """Runs a function over a list of tasks, here or in worker processes; what a task makes is a file under its name."""
 
 from gristmill.engine.growing import GrowingTable
-from gristmill.engine.tasks import Context, Task, run_tasks
+from gristmill.engine.running import run_tasks
+from gristmill.engine.tasks import Context, Task
 
 __all__ = ["Context", "GrowingTable", "Task", "run_tasks"]
