@@ -375,7 +375,7 @@ def test_results_of_map_beside_the_rows_are_not_taken_for_rows(folder):
 
 def test_files_behind_urls(folder):
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
+    handler.log_message = lambda *_: None  # type: ignore[attr-defined]  # a quiet server
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

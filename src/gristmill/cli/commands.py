@@ -7,4 +7,4 @@ import gristmill.cli.fetch_decisions
 import gristmill.cli.hub_download
 import gristmill.cli.hub_serve
 import gristmill.cli.show
-import gristmill.cli.stats  # noqa: F401
+import gristmill.cli.stats

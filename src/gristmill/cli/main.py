@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     with contextlib.suppress(AttributeError, ValueError):
         # A name that the terminal can't show must not cost the result.
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a replaced stdout
     try:
         register()
         status = app.main(args=arguments, standalone_mode=False, prog_name="gristmill")

@@ -25,11 +25,11 @@ class Output:
     def say(self, text: str) -> None:
         """Tells the person at the terminal something that is not the result."""
         if not self.quiet and not self.as_json:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201  # this object is where printing happens
+            print(text, file=sys.stderr, flush=True)  # this object is where printing happens
 
     def error(self, text: str) -> None:
         """Tells what failed, also when quiet."""
-        print(f"gristmill: {text}", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"gristmill: {text}", file=sys.stderr, flush=True)
 
     def result(self, value: Any) -> None:
         """Prints a result that is not a table: JSON as it is, or one line a key."""
@@ -41,7 +41,7 @@ class Output:
                 if isinstance(value, Mapping)
                 else [str(value)]
             )
-            print("\n".join(lines))  # noqa: T201
+            print("\n".join(lines))
 
     def table(
         self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], json_value: Any = None
@@ -79,10 +79,10 @@ class Output:
         if console.measure(table, options=console.options.update(max_width=10_000)).minimum > console.width:
             table.padding = 0  # rather no air than words that are cut in two
         console.print(table)
-        print(drawn.getvalue(), end="")  # noqa: T201
+        print(drawn.getvalue(), end="")
 
     def _json(self, value: Any) -> None:
-        print(json.dumps(value, ensure_ascii=False, indent=2, default=str))  # noqa: T201
+        print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
 def _cell(value: Any) -> str:

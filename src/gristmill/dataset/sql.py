@@ -92,7 +92,7 @@ def read_sql(
     params: Any = None,
     columns: Sequence[str] | None = None,
     chunksize: int | None = _ROWS,
-    coerce_float: bool = True,  # noqa: ARG001  # decimals stay decimals, which loses nothing
+    coerce_float: bool = True,  # decimals stay decimals, which loses nothing
     **options: Any,
 ) -> tuple[pa.Table, tuple[Path, ...]]:
     """Reads the rows of a query. Types are settled over all rows; many rows go to a file that is deleted at exit.

@@ -75,7 +75,7 @@ def to_arrow_field(name: str, feature: FeatureType) -> pa.Field:
 
 
 @singledispatch
-def extension_metadata(feature: FeatureType) -> dict[bytes, bytes] | None:  # noqa: ARG001
+def extension_metadata(feature: FeatureType) -> dict[bytes, bytes] | None:
     """Gives the Arrow field metadata that marks a column as of an extension type; None for most features."""
     return None
 

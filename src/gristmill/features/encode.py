@@ -80,7 +80,7 @@ def _encode_struct(feature: Mapping[str, FeatureType], value: Any, column: str =
 def _turn(feature: Mapping[str, FeatureType], rows: Sized, column: str) -> dict[str, list[Any]]:
     # Sequence({...}) is documented to take a list of dicts and to store a dict of lists.
     turned: dict[str, list[Any]] = {name: [] for name in feature}
-    for row in rows:  # type: ignore[attr-defined]
+    for row in rows:  # type: ignore[attr-defined]  # checked above
         if not isinstance(row, Mapping):
             raise CastError.at(f"{shorten(row)} is no dict", column=column or None)
         for name, items in turned.items():
@@ -99,7 +99,7 @@ def needs_encoding(feature: FeatureType) -> bool:
 
 @needs_encoding.register(Value)
 @needs_encoding.register(ClassLabel)
-def _scalar_encoding(feature: Value | ClassLabel) -> bool:  # noqa: ARG001
+def _scalar_encoding(feature: Value | ClassLabel) -> bool:
     return False  # a cast of the whole column does the same
 
 

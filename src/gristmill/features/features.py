@@ -96,7 +96,7 @@ def generate_from_dict(obj: Any) -> FeatureType:
     return from_plain(obj)
 
 
-def encode_nested_example(schema: FeatureType, obj: Any, level: int = 0) -> Any:  # noqa: ARG001  # documented
+def encode_nested_example(schema: FeatureType, obj: Any, level: int = 0) -> Any:  # documented
     """Turns a value into one that Arrow can store under a feature.
 
     Args:
@@ -113,7 +113,7 @@ def encode_nested_example(schema: FeatureType, obj: Any, level: int = 0) -> Any:
 def decode_nested_example(
     schema: FeatureType,
     obj: Any,
-    token_per_repo_id: Mapping[str, Any] | None = None,  # noqa: ARG001  # documented
+    token_per_repo_id: Mapping[str, Any] | None = None,  # documented
 ) -> Any:
     """Turns a stored value into what the user sees.
 

@@ -161,12 +161,12 @@ def _(feature: Json) -> pa.DataType:
 
 
 @needs_encoding.register
-def _(feature: Json) -> bool:  # noqa: ARG001
+def _(feature: Json) -> bool:
     return True
 
 
 @feature_of_type.register
-def _(type_: pa.JsonType) -> Json:  # noqa: ARG001
+def _(type_: pa.JsonType) -> Json:
     return Json()
 
 

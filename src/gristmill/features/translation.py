@@ -167,7 +167,7 @@ def _(feature: Translation, value: Any, column: str = "") -> Any:
 
 
 @needs_encoding.register
-def _(feature: Translation) -> bool:  # noqa: ARG001
+def _(feature: Translation) -> bool:
     return False
 
 

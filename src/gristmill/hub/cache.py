@@ -84,7 +84,7 @@ class RepoCache:
 
     def known_absent(self, commit: str, path: str) -> bool:
         """Says whether it is on record that the commit has no such file."""
-        return os.path.isfile(self.folder / ".no_exist" / commit / check_relative(path))  # noqa: PTH113
+        return os.path.isfile(self.folder / ".no_exist" / commit / check_relative(path))  # noqa: PTH113  # Path raises for names too long
 
     def read_ref(self, revision: str) -> str | None:
         """Gives the commit that a revision stood for when last used."""

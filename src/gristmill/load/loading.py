@@ -111,12 +111,12 @@ def load_dataset(
     download_mode: DownloadMode | str | None = None,
     verification_mode: VerificationMode | str | None = None,
     keep_in_memory: bool | None = None,
-    save_infos: bool = False,  # noqa: ARG001  # documented; infos are always saved
+    save_infos: bool = False,  # documented; infos are always saved
     revision: str | None = None,
     token: bool | str | None = None,
     streaming: bool = False,
     num_proc: int | None = None,
-    storage_options: dict[str, Any] | None = None,  # noqa: ARG001  # documented; no remote file system needs them yet
+    storage_options: dict[str, Any] | None = None,  # documented; no remote file system needs them yet
     **config_kwargs: Any,
 ) -> Dataset | DatasetDict | list[Dataset]:
     r"""Loads a dataset: from the Hub, from a folder or file, or from files of a named format.
