@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gristmill.dataset.arguments import MOST_ROWS, whole_number
 from gristmill.dataset.columns import check_columns
 from gristmill.dataset.pieces import compute
 from gristmill.dataset.place import Place
@@ -48,6 +49,7 @@ def batch_bounds(
         return np.concatenate([[0], _changes(view.table([by_column]).column(0)), [rows]]) if rows else _NONE
     if batch_size is None:
         raise InvalidArgumentError.from_value("batch_size", None, "rows a batch, unless by_column is given")
+    batch_size = min(whole_number("batch_size", batch_size), MOST_ROWS)
     size = batch_size if batch_size > 0 else max(1, rows)
     bounds = np.arange(0, rows + 1, size, dtype=np.int64)
     if bounds[-1] < rows and not drop_last_batch:

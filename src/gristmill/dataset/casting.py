@@ -36,6 +36,8 @@ def check_features(features: Mapping[str, Any], existing: Mapping[str, Any]) -> 
     Raises:
         InvalidArgumentError: A column is missing on one side.
     """
+    if not isinstance(features, Mapping):
+        raise InvalidArgumentError.from_value("features", features, "Features, or a dict of them")
     if set(features) != set(existing):
         odd = ", ".join(sorted(map(str, set(features) ^ set(existing)))[:20])
         raise InvalidArgumentError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.dataset.arguments import column_list
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.build import array_from_values
@@ -28,7 +29,7 @@ def check_columns(names: str | Sequence[str], existing: Sequence[str]) -> list[s
         >>> check_columns("a", ["a", "b"])
         ['a']
     """
-    wanted = [names] if isinstance(names, str) else list(names)
+    wanted = column_list(names)
     known = set(existing)
     for name in wanted:
         if name not in known:
@@ -47,6 +48,8 @@ def check_renaming(mapping: Mapping[str, Any], existing: Sequence[str]) -> dict[
         ColumnNotFoundError: An old name does not exist.
         InvalidArgumentError: A new name is empty, or two columns would have it.
     """
+    if not isinstance(mapping, Mapping):
+        raise InvalidArgumentError.from_value("column_mapping", mapping, "a dict of new names by old names")
     check_columns(list(mapping), existing)
     after = [mapping.get(name, name) for name in existing]
     for name in mapping.values():

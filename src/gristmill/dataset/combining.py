@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gristmill.dataset.arguments import MOST_ROWS, whole_number
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
 from gristmill.features import Features, LargeList, List, Value
 from gristmill.features.build import array_from_values
@@ -210,7 +211,10 @@ def repeat_view(view: View, features: Features, times: int) -> View:
         features: Their features.
         times: How often they come; none for 0 or less.
     """
-    if times <= 0:
+    times = whole_number("num_times", times)
+    if times * view.num_rows > MOST_ROWS:
+        raise InvalidArgumentError.from_value("num_times", times, f"no more than {MOST_ROWS} rows in all")
+    if times <= 0 or not view.num_rows:
         return view.select(range(0))
     if times == 1:
         return view.select(range(view.num_rows))

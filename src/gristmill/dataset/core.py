@@ -32,6 +32,7 @@ from gristmill.dataset import (
     tidying,
 )
 from gristmill.dataset import sql as sql_module
+from gristmill.dataset.arguments import whole_number
 from gristmill.dataset.calling import Caller
 from gristmill.dataset.column import Column
 from gristmill.dataset.identity import Identity
@@ -305,7 +306,7 @@ class Dataset:
         path = Path(filename)
         files = () if in_memory else (path,)
         made = cls._from_parts(
-            open_arrow(path, in_memory),
+            open_arrow(path, in_memory, check=True),
             info=info,
             split=split,
             cache_dir=None if in_memory else path.parent,
@@ -313,7 +314,7 @@ class Dataset:
         )
         if indices_filename is None:
             return made
-        rows = parse_indices(open_arrow(indices_filename).column(0), len(made))
+        rows = parse_indices(open_arrow(indices_filename, check=True).column(0), len(made))
         return made._derive("indices", rows, view=made._view.select(rows))
 
     @classmethod
@@ -863,8 +864,7 @@ class Dataset:
             >>> [batch["a"] for batch in Dataset.from_dict({"a": [1, 2, 3]}).iter(2)]
             [[1, 2], [3]]
         """
-        if batch_size < 1:
-            raise InvalidArgumentError.from_value("batch_size", batch_size, "at least 1")
+        batch_size = whole_number("batch_size", batch_size, 1)
         return self._reader.batches(batch_size, drop_last_batch)
 
     # ---------------------------------------------------------------- formats
@@ -1003,10 +1003,12 @@ class Dataset:
 
     def skip(self, n: int) -> Dataset:
         """Leaves out the first `n` rows."""
+        n = whole_number("n", n)
         return self._choose("select", range(min(max(n, 0), len(self)), len(self)))
 
     def take(self, n: int) -> Dataset:
         """Keeps the first `n` rows only."""
+        n = whole_number("n", n)
         return self._choose("select", range(min(max(n, 0), len(self))))
 
     def shuffle(
@@ -1777,7 +1779,7 @@ class Dataset:
         """
         plain = Reader(self._view, self.features, FormatSpec())
         if batched:
-            return plain.batches(batch_size or 1000)
+            return plain.batches(whole_number("batch_size", batch_size or 1000, 1))
         whole: dict[str, list[Any]] = plain.batch(range(len(self)))
         return whole
 
@@ -1801,7 +1803,8 @@ class Dataset:
             MissingDependencyError: pandas is not installed.
         """
         reader = Reader(self._view, self.features, FormatSpec("pandas"))
-        return reader.batches(batch_size or 1000) if batched else reader.batch(range(len(self)))
+        size = whole_number("batch_size", batch_size or 1000, 1)
+        return reader.batches(size) if batched else reader.batch(range(len(self)))
 
     def to_polars(
         self,

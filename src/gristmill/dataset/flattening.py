@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.dataset.arguments import whole_number
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.formatting import FormatSpec
@@ -49,8 +50,7 @@ def flatten_view(view: View, features: Features, max_depth: int) -> Flattened:
     Raises:
         InvalidArgumentError: A field would get the name of another column, or `max_depth` is negative.
     """
-    if max_depth < 0:
-        raise InvalidArgumentError.from_value("max_depth", max_depth, "a number of levels, 0 or more")
+    max_depth = whole_number("max_depth", max_depth, 0)
     parts: list[Part] = []
     fields: dict[str, list[tuple[str, Any]]] = {}
     for part in view.parts:

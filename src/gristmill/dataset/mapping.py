@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.dataset.arguments import whole_number
 from gristmill.dataset.calling import Caller
 from gristmill.dataset.columns import check_columns, pick_features
 from gristmill.dataset.creating import feature_of
@@ -202,7 +203,8 @@ def batch_unit(caller: Caller, batch_size: int | None) -> int:
     """Gives the rows a batch: all of them for None or a number below 1, a single one for a function of rows."""
     if not caller.batched:
         return 1
-    return batch_size if batch_size is not None and batch_size > 0 else max(1, caller.view.num_rows)
+    size = 0 if batch_size is None else whole_number("batch_size", batch_size)
+    return size if size > 0 else max(1, caller.view.num_rows)
 
 
 def _facts(outputs: Outputs, one_to_one: bool) -> dict[bytes, bytes]:

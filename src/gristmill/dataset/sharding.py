@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gristmill import config
+from gristmill.dataset.arguments import whole_number
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import InvalidArgumentError
 from gristmill.table.view import View
@@ -43,8 +44,8 @@ class Sharding:
         """
         if max_shard_size is not None and num_shards is not None:
             raise InvalidArgumentError("Pass either max_shard_size= or num_shards=, not both.")
-        if num_shards is not None and num_shards < 1:
-            raise InvalidArgumentError.from_value("num_shards", num_shards, "a number of files, 1 or more")
+        if num_shards is not None:
+            num_shards = whole_number("num_shards", num_shards, 1)
         size = config.MAX_SHARD_SIZE if max_shard_size is None else max_shard_size
         return cls(parse_size(size), num_shards, check_num_proc(num_proc))
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gristmill.dataset.arguments import whole_number
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features import ClassLabel
 from gristmill.table.selection import IndexVector
@@ -42,7 +43,10 @@ def make_generator(seed: int | None, generator: np.random.Generator | None) -> n
         words, position = state[1], state[2]
         seed = int(words[position] if position < len(words) else words[0])
         np.random.random()
-    return np.random.default_rng(seed)
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError.from_value("seed", seed, "a whole number, 0 or more") from error
 
 
 def shard_rows(rows: int, num_shards: int, index: int, contiguous: bool) -> range:
@@ -61,8 +65,7 @@ def shard_rows(rows: int, num_shards: int, index: int, contiguous: bool) -> rang
         >>> shard_rows(5, 2, 0, True), shard_rows(5, 2, 1, False)
         (range(0, 3), range(1, 5, 2))
     """
-    if num_shards < 1:
-        raise InvalidArgumentError.from_value("num_shards", num_shards, "at least 1")
+    num_shards, index = whole_number("num_shards", num_shards, 1), whole_number("index", index)
     if not 0 <= index < num_shards:
         raise InvalidArgumentError.from_value("index", index, f"a shard from 0 to {num_shards - 1}")
     if not contiguous:

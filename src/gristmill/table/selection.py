@@ -56,10 +56,12 @@ def parse_indices(indices: Iterable[Any], rows: int, *, negative: bool = False) 
     return vector if isinstance(vector, range) else compact(vector)
 
 
-def _as_vector(indices: Iterable[Any]) -> IndexVector:
+def _as_vector(indices: Any) -> IndexVector:
     if hasattr(indices, "to_numpy") and not isinstance(indices, np.ndarray):
         indices = indices.to_numpy(zero_copy_only=False) if hasattr(indices, "type") else indices.to_numpy()
     if not isinstance(indices, np.ndarray):
+        if not isinstance(indices, Iterable) or isinstance(indices, str | bytes):
+            raise InvalidArgumentError.from_value("indices", indices, "a range, list or array of row numbers")
         values = indices if isinstance(indices, list | tuple) else list(indices)
         # numpy would turn a list of large or mixed values into floats or objects without a word.
         indices = np.asarray(values) if len(values) else np.empty(0, np.int64)

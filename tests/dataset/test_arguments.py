@@ -1,0 +1,87 @@
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from gristmill.dataset import Dataset
+from gristmill.errors import ColumnNotFoundError, FileFormatError, GristmillError, InvalidArgumentError
+from gristmill.table.arrow_file import write_arrow
+
+NO_NUMBERS = [None, True, 1.5, float("nan"), "1", b"a", [1], {}, object, np.array([0.5]), np.float32(2)]
+CALLS = {
+    "skip": lambda ds, x: ds.skip(x),
+    "take": lambda ds, x: ds.take(x),
+    "repeat": lambda ds, x: ds.repeat(x),
+    "shard": lambda ds, x: ds.shard(x, 0),
+    "iter": lambda ds, x: ds.iter(x),
+    "batch": lambda ds, x: ds.batch(x),
+    "flatten": lambda ds, x: ds.flatten(max_depth=x),
+    "select": lambda ds, x: ds.select(x) if not isinstance(x, list | dict) else ds.skip(x),
+    "select_columns": lambda ds, x: ds.select_columns(x) if x not in ("1", {}) else ds.skip(x),
+    "cast": lambda ds, x: ds.cast(x),
+    "rename_columns": lambda ds, x: ds.rename_columns(x) if x != {} else ds.skip(x),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+def test_what_is_no_such_thing_is_refused_by_name(call, value):
+    ds = Dataset.from_dict({"a": [1, 2], "b": [{"x": 1}, None]})
+    with pytest.raises((InvalidArgumentError, ColumnNotFoundError)):
+        call(ds, value)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", {}, [None], object])
+def test_seeds(seed):
+    with pytest.raises(InvalidArgumentError, match="seed"):
+        Dataset.from_dict({"a": [1, 2]}).shuffle(seed=seed)
+
+
+def test_numbers_far_too_large():
+    ds = Dataset.from_dict({"a": [1, 2]})
+    assert len(ds.skip(10**30)) == 0
+    assert len(ds.take(10**30)) == 2
+    assert ds.batch(10**30)["a"][:] == [[1, 2]]
+    assert len(ds.select([]).repeat(10**30)) == 0
+    with pytest.raises(InvalidArgumentError, match="num_times"):
+        ds.repeat(10**30)
+
+
+def test_a_damaged_arrow_file_is_an_error_and_no_crash(tmp_path):
+    table = pa.table(
+        {"s": ["some", "words", None, "é"] * 50, "l": [[1], [], None, [2, 3]] * 50, "n": range(200)}
+    )
+    write_arrow(tmp_path / "whole.arrow", table)
+    Dataset.from_file(str(tmp_path / "whole.arrow")).save_to_disk(tmp_path / "saved")
+    [part] = (tmp_path / "saved").glob("data-*.arrow")
+    whole, wrong = part.read_bytes(), 0
+    numbers = random.Random(0)
+    for trial in range(300):
+        damaged = bytearray(whole)
+        for _ in range(numbers.choice([1, 4])):
+            damaged[numbers.randrange(len(damaged))] = numbers.choice([0, 1, 127, 128, 255])
+        if trial % 3 == 0:
+            damaged = damaged[: numbers.randrange(len(damaged))]
+        part.write_bytes(damaged)
+        for read in (
+            lambda: Dataset.from_file(str(part)),
+            lambda: Dataset.load_from_disk(tmp_path / "saved"),
+        ):
+            try:
+                ds = read()
+                list(ds), ds[::-1], ds.select([0] if len(ds) else []).flatten_indices()
+            except GristmillError:  # noqa: PERF203
+                wrong += 1
+    assert wrong > 100
+
+
+def test_offsets_that_point_outside_are_told(tmp_path):
+    bad = pa.Array.from_buffers(
+        pa.string(), 3, [None, pa.py_buffer(np.array([0, 2**30, 1, 3], np.int32)), pa.py_buffer(b"abc")]
+    )
+    path = tmp_path / "a.arrow"
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, pa.schema({"s": pa.string()})) as stream:
+        stream.write_batch(pa.RecordBatch.from_arrays([bad], ["s"]))
+    with pytest.raises(FileFormatError):
+        Dataset.from_file(str(path))
