@@ -85,3 +85,32 @@ def test_offsets_that_point_outside_are_told(tmp_path):
         stream.write_batch(pa.RecordBatch.from_arrays([bad], ["s"]))
     with pytest.raises(FileFormatError):
         Dataset.from_file(str(path))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ds: ds.train_test_split(test_size=-1),
+        lambda ds: ds.select([]).train_test_split(test_size=-1),
+        lambda ds: ds.select([]).train_test_split(train_size=-(2**63)),
+        lambda ds: ds.flatten_indices(features=3),
+        lambda ds: ds.map(lambda row: row, features="a"),
+        lambda ds: ds.unique(["a"]),
+        lambda ds: ds.unique([]),
+        lambda ds: ds.class_encode_column(None),
+        lambda ds: ds.align_labels_with_mapping(None, "a"),
+        lambda ds: ds.align_labels_with_mapping({"x": "y"}, "a"),
+        lambda ds: ds.align_labels_with_mapping({"x": 1}, ["a"]),
+        lambda ds: ds[0:2:0],
+        lambda ds: ds["a":],
+        lambda ds: ds.to_parquet("never", compression=3),
+        lambda ds: ds.to_parquet("never", compression=["snappy"]),
+        lambda ds: ds.to_csv("never", sep=None),
+        lambda ds: ds.to_csv("never", sep="é"),
+    ],
+)
+def test_more_of_the_same(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((InvalidArgumentError, ColumnNotFoundError)):
+        call(Dataset.from_dict({"a": [1, 2]}))
+    assert not list(tmp_path.iterdir())

@@ -1146,6 +1146,7 @@ class Dataset:
             num_proc: Accepted for compatibility; gathering rows is done here.
             new_fingerprint: Fingerprint of the result.
         """
+        features = None if features is None else Features(features)
         job = filtering.FlattenJob(self._view, features)
         place = self._place(
             "flatten_indices",
@@ -1484,6 +1485,7 @@ class Dataset:
         return self._encode_classes(column, include_nulls, None)
 
     def _encode_classes(self, column: str, include_nulls: bool, names: list[str] | None) -> Dataset:
+        columns.check_columns([column], self._view.names)
         classes = labels.find_classes(self._view, self.features, column, include_nulls, names)
         features = Features({**self.features, column: classes.label})
         place = self._place("class_encode_column", (column, include_nulls, names))
@@ -1508,7 +1510,9 @@ class Dataset:
             >>> ds.align_labels_with_mapping({"NO": 0, "YES": 1}, "y")["y"][:]
             [1, 0]
         """
-        place = self._place("align_labels_with_mapping", (dict(label2id), label_column))
+        columns.check_columns([label_column], self._view.names)
+        label2id = labels.check_ids(label2id)
+        place = self._place("align_labels_with_mapping", (label2id, label_column))
         view, features = labels.align_labels(self._view, self.features, label2id, label_column, place)
         return self._derive(
             "align_labels_with_mapping", view=view, features=features, identity=place.identity
@@ -1528,6 +1532,7 @@ class Dataset:
             >>> Dataset.from_dict({"a": [2, 1, 2]}).unique("a")
             [2, 1]
         """
+        columns.check_columns([column], self._view.names)
         values = View.from_table(pa.table({column: sorting.distinct_values(self._view, column)}))
         plain = Reader(values, {column: self.features[column]}, FormatSpec())
         found: list[Any] = plain.column(column, range(values.num_rows))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gristmill.dataset.arguments import whole_number
 from gristmill.dataset.columns import check_columns
 from gristmill.dataset.place import Place
 from gristmill.dataset.rewriting import rewrite
@@ -110,6 +111,21 @@ class _Translate:
         offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64() if large else pa.int32())
         make = pa.LargeListArray if large else pa.ListArray
         return make.from_arrays(offsets, values, type=array.type, mask=mask)
+
+
+def check_ids(label2id: Any) -> dict[str, int]:
+    """Checks the ids that classes shall get.
+
+    Raises:
+        InvalidArgumentError: They are no dict of whole numbers by names.
+
+    Example:
+        >>> check_ids({"no": 0, "yes": 1})
+        {'no': 0, 'yes': 1}
+    """
+    if not isinstance(label2id, Mapping) or not all(isinstance(name, str) for name in label2id):
+        raise InvalidArgumentError.from_value("label2id", label2id, "a dict of ids by the names of classes")
+    return {name: whole_number("label2id", number) for name, number in label2id.items()}
 
 
 def align_labels(

@@ -35,7 +35,12 @@ def parse_key(key: Any, rows: int) -> tuple[bool, range | IndexVector]:
             "key", key, "a row number, slice, column name or list of row numbers"
         )
     if isinstance(key, slice):
-        return False, range(rows)[key]
+        try:
+            return False, range(rows)[key]
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError.from_value(
+                "key", key, f"a slice of whole numbers ({error})"
+            ) from error
     if not isinstance(key, Iterable) or getattr(key, "ndim", 1) == 0:
         try:
             index = operator.index(key)

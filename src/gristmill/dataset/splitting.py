@@ -128,7 +128,7 @@ def _count(rows: int, name: str, size: float | None, rounding: Any) -> int | Non
     if isinstance(size, bool) or not isinstance(size, int | float | np.integer | np.floating):
         raise InvalidArgumentError.from_value(name, size, "a number of rows or a share between 0 and 1")
     if isinstance(size, int | np.integer):
-        if not (0 < size < rows or rows == 0):
+        if not (0 < size < rows or (rows == 0 and size >= 0)):
             raise InvalidArgumentError.from_value(name, size, f"a number of rows from 1 to {rows - 1}")
         return min(int(size), rows)
     if not 0 < size < 1:

@@ -53,7 +53,13 @@ class Features(dict[str, FeatureType]):
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Sets several columns, as `dict.update` does."""
-        for column, feature in dict(*args, **kwargs).items():
+        try:
+            given = dict(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError.from_value(
+                "features", args[0] if args else kwargs, "Features, or a dict of features by column"
+            ) from error
+        for column, feature in given.items():
             self[column] = feature
 
     def setdefault(self, column: str, default: FeatureType = None) -> FeatureType:

@@ -63,7 +63,7 @@ def write_csv(
         InvalidArgumentError: An option can't be used.
         CastError: A binary column holds bytes that are no text.
     """
-    if len(sep.encode()) != 1 or sep in '\r\n"':
+    if type(sep) is not str or len(sep) != 1 or not sep.isascii() or sep in '\r\n"':
         raise InvalidArgumentError.from_value("sep", sep, "one ASCII character")
     if index:
         raise InvalidArgumentError.from_value("index", index, "False: a dataset has no index to write")

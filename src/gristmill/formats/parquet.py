@@ -264,7 +264,7 @@ def _write(
 ) -> None:
     try:
         writer = pq.ParquetWriter(out, schema, **{"write_page_index": True, **options})
-    except TypeError as error:
+    except (TypeError, AttributeError, ValueError) as error:
         raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
     except pa.ArrowNotImplementedError as error:
         raise CastError.at(
