@@ -148,13 +148,23 @@ def test_links_in_circles_and_links_behind_links(wire, repo):
     assert not {"self", "through.txt"} & names
 
 
-def test_a_folder_deeper_than_calls_can_be_nested_hides_nothing(wire, repo):
-    deep = "/".join(["d"] * 1200)
-    for end in range(1, len(deep) + 1, 2):
-        (repo / deep[:end]).mkdir()
-    write(repo, {f"{deep}/file.txt": b"x"})
+@pytest.fixture
+def deep_file(repo):
+    """A file in 1,200 folders, taken away again level by level: shutil.rmtree, which pytest uses, calls itself."""
+    folders = [repo / "/".join(["d"] * depth) for depth in range(1, 1201)]
+    for folder in folders:
+        folder.mkdir()
+    (folders[-1] / "file.txt").write_bytes(b"x")
+    yield "/".join(["d"] * 1200) + "/file.txt"
+    (folders[-1] / "file.txt").unlink()
+    for folder in reversed(folders):
+        folder.rmdir()
+
+
+def test_a_folder_deeper_than_calls_can_be_nested_hides_nothing(wire, repo, deep_file):
+    write(repo, {"notes.txt": b"n"})
     assert [item["id"] for item in wire.get("/api/datasets").json] == ["org/tiny"]
-    answer = wire.get(f"/datasets/org/tiny/resolve/main/{deep}/file.txt")
+    answer = wire.get(f"/datasets/org/tiny/resolve/main/{deep_file}")
     assert (answer.status, answer.body) == (200, b"x")
 
 
