@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gristmill import concatenate_datasets, interleave_datasets, load_dataset
@@ -75,6 +75,7 @@ def step(ds, other, name, x, folder):
     return concatenate_datasets([ds, made.cast(ds.features)])
 
 
+@example([("map", 0), ("concatenate", 0), ("pickle", 0)])
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(STEPS), NUMBERS), max_size=7))
 def test_rows_know_where_they_came_from(tmp_path_factory, chain):

@@ -15,7 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.table.arrow_file import open_arrow, open_many, write_arrow
+from gristmill.errors import FileFormatError
+from gristmill.table.arrow_file import open_arrow, write_arrow
 from gristmill.table.gather import gather
 from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, Selection, compose, resolve, selected_rows
@@ -114,14 +115,26 @@ class Part:
     def _same_as_files(self) -> bool:
         if not self._files_stand():
             return False
-        stored = open_many(list(self.files))
-        if stored.num_rows != self.table.num_rows:
+        stored = _stored(self.files, self.file_columns)
+        if stored is None or stored.num_rows != self.table.num_rows:
             return False
         types = dict(zip(stored.column_names, stored.schema.types, strict=True))
         return all(
             types.get(stored_name) == self.table.schema.field(name).type
             for stored_name, name in zip(self.file_columns, self.table.column_names, strict=True)
         )
+
+
+def _stored(files: Sequence[Path], columns: Sequence[str]) -> pa.Table | None:
+    """Opens columns of several files, which may differ in their other ones; None if they are not there."""
+    tables = [open_arrow(file) for file in files]
+    if any(not set(columns) <= set(table.column_names) for table in tables):
+        return None
+    chosen = [table.select(list(columns)).replace_schema_metadata(None) for table in tables]
+    same = all(table.schema.equals(chosen[0].schema) for table in chosen)
+    if len(chosen) == 1:
+        return chosen[0]
+    return pa.concat_tables(chosen) if same and columns else None
 
 
 def _from_stream(stream: pa.Buffer, rows: int) -> Part:
@@ -132,7 +145,11 @@ def _from_stream(stream: pa.Buffer, rows: int) -> Part:
 def _reopen(
     files: tuple[Path, ...], file_columns: tuple[str, ...], schema: pa.Schema, selection: Selection
 ) -> Part:
-    table = open_many(list(files)).select(list(file_columns))
+    table = _stored(files, file_columns)
+    if table is None:
+        raise FileFormatError.at(
+            f"does not hold the columns {', '.join(file_columns)} any more", file=files[0]
+        )
     table = table.rename_columns(schema.names).replace_schema_metadata(schema.metadata)
     return Part(table, selection, files, file_columns, tuple(map(_stamp, files)))
 
