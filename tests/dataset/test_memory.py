@@ -7,9 +7,9 @@ import textwrap
 
 import pytest
 
-ROOM = 40 << 20
+ROOM = 60 << 20
 """What a process may use beyond what it has used for a dataset of one block, in bytes."""
-ROWS = 80_000
+ROWS = 120_000
 """Rows of the large dataset, of 5 kB each: ten times the room."""
 
 # What is mapped from a file counts to no process: the system takes it back when it needs room. So what is limited is

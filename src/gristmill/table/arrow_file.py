@@ -120,7 +120,8 @@ class ArrowFileWriter:
             self.write_batch(batch.slice(0, half))
             self.write_batch(batch.slice(half))
             return
-        if size >= _JOINED_BYTES:
+        # Joining takes as much memory again as what waits, so no more than one batch's worth ever does.
+        if size >= _JOINED_BYTES or self._waiting_bytes + size > BATCH_BYTES:
             self._flush()
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
