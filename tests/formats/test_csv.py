@@ -291,3 +291,14 @@ def test_real_odd_files_end_in_rows_or_our_error():
     assert rows["leading_zeros.csv"] == 6
     assert rows["seattle-weather.csv"] == 1461
     assert sum(count >= 0 for count in rows.values()) > len(rows) / 2
+
+
+def test_a_mark_of_byte_order_in_the_first_cell_is_text(tmp_path):
+    (tmp_path / "plain.csv").write_bytes("s,i\n\ufeffa,1\n".encode())
+    (tmp_path / "marked.csv").write_bytes("\ufeffs,i\n\ufeffa,1\n".encode())
+    with gzip.open(tmp_path / "packed.csv.gz", "wb") as packed:
+        packed.write("s,i\n\ufeffa,1\n".encode())
+    for name in ("plain.csv", "marked.csv", "packed.csv.gz"):
+        source = SourceFile(tmp_path / name, name)
+        rows = [row for _, batch in FORMAT.read(source, options={}) for row in batch.to_pylist()]
+        assert rows == [{"s": "\ufeffa", "i": 1}], name

@@ -231,7 +231,7 @@ class _Walk:
             self._all(b"dict", dict(value))
         elif kind is object:
             self.write(b"object")
-        elif callable(value) and hasattr(value, "__wrapped__") and module_is_library(kind.__module__):
+        elif callable(value) and hasattr(value, "__wrapped__") and module_is_library(str(kind.__module__)):
             # functools.lru_cache and its like: what they wrap decides the result.
             self._all(b"wrapper", kind.__qualname__, value.__wrapped__)
         else:
@@ -239,7 +239,9 @@ class _Walk:
         return True
 
     def _data(self, value: Any, kind: type) -> bool:
-        package = kind.__module__.partition(".")[0]
+        # Classes with a slot of that name (typing has some) give the slot.
+        module: object = kind.__module__
+        package = module.partition(".")[0] if isinstance(module, str) else ""
         if package == "numpy" and kind.__name__ in ("ndarray", "memmap"):
             self._array(value)
         elif package == "pyarrow" and hasattr(value, "schema") and hasattr(value, "to_batches"):
@@ -305,8 +307,12 @@ class _Walk:
             [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags],
             [list(code.co_names), list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)],
         )
+        # Since Python 3.13 a class's body holds the number of its first line.
+        line = code.co_firstlineno if "__firstlineno__" in code.co_names else None
         for constant in code.co_consts[1:] if _has_docstring(code) else code.co_consts:
-            self.feed(constant)
+            self.feed(
+                b"line" if line is not None and constant == line and type(constant) is int else constant
+            )
 
     def _class(self, cls: type) -> None:
         self._all(b"class", cls.__module__, cls.__qualname__)
@@ -346,7 +352,7 @@ class _Walk:
 def _has_docstring(code: types.CodeType) -> bool:
     """Says whether the first constant is the docstring: of a function, but not of a comprehension or a class's body."""
     optimized = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
-    documented = sys.version_info < (3, 13) or code.co_flags & _CO_HAS_DOCSTRING
+    documented = sys.version_info < (3, 14) or code.co_flags & _CO_HAS_DOCSTRING
     return bool(optimized and documented and code.co_consts and isinstance(code.co_consts[0], str))
 
 

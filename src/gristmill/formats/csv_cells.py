@@ -54,6 +54,9 @@ class _Rest:
             # Reading those bytes once more costs less than a copy of the first block with them in front.
             stream.seek(-len(head.rest), io.SEEK_CUR)
             self._rest = b""
+        if head.rest.startswith(codecs.BOM_UTF8):
+            # pyarrow drops the mark from the start of what it is given; here it is the first cell's own text.
+            self._rest = codecs.BOM_UTF8 + self._rest
         self._lines = head.lines
         self._half = b""  # a character's bytes in the last block, when it goes on in the next
 

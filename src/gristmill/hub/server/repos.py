@@ -34,6 +34,7 @@ _ATTRIBUTES_LIMIT = 256 * 1024
 # At most a tenth of the time goes into looking whether files have changed; the larger a folder, the rarer the looks.
 _WALK_SHARE = 10
 _LONGEST_TRUST = 5.0
+_SMALL = 200
 
 
 def valid_id(repo_id: str) -> bool:
@@ -93,7 +94,9 @@ class Repo:
             except OSError as error:
                 raise unreadable(f"a folder of {self.id}", error) from error
             end = time.monotonic()
-            self._trusted_until = end + min((end - start) * _WALK_SHARE, _LONGEST_TRUST)
+            # A small folder is looked at anew for each request: that takes a millisecond, and no change is missed.
+            trust = min((end - start) * _WALK_SHARE, _LONGEST_TRUST) if len(self._found) > _SMALL else 0.0
+            self._trusted_until = end + trust
         return self._found
 
     def distrust(self) -> None:
