@@ -19,7 +19,7 @@ from gristmill.logging import get_logger
 _logger = get_logger(__name__)
 
 _GRACE = 1
-_STOP_WITHIN = 10.0
+_STOP_WITHIN = 30.0
 
 
 class _Server(uvicorn.Server):
