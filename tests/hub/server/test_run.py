@@ -34,7 +34,7 @@ def test_it_stops_quickly_also_with_open_connections(folder, repo):
         stalled.getresponse().read(10)
         start = time.monotonic()
     # Clients would wait two minutes; the bound is far from both, as the machine may be busy.
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 60
     idle.close()
     stalled.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "gristmill-hub-server"]
