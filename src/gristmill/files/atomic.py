@@ -174,9 +174,12 @@ def _bring_back(aside: Path, final: Path) -> None:
     if os.path.lexists(final):
         _remove(aside)
     else:
-        # Fails only if a writer was faster, and then there is something newer to read.
-        with contextlib.suppress(OSError):
+        try:
             aside.replace(final)
+        except OSError:
+            # A writer was faster, so there is something newer to read.
+            if os.path.lexists(final):
+                _remove(aside)
 
 
 def _remove(path: Path) -> None:
