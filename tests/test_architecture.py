@@ -12,12 +12,13 @@ SOURCE = Path(__file__).parent.parent / "src" / "gristmill"
 # floor below. A name is a package (folder) or a module directly under gristmill/; the longest match counts.
 FLOORS = [
     {"errors", "_version"},
-    {"config", "logging", "not_there_yet", "optional"},
+    {"arguments", "config", "logging", "not_there_yet", "optional"},
     {"progress"},
     {"files", "features"},
     {"table", "hub", "fingerprint", "splits"},
     {"formats", "formatting", "info"},
-    {"engine", "build"},
+    {"calling", "engine", "build"},
+    {"iterable"},
     {"dataset"},
     {"dataset_dict", "combine"},
     {"load", "hub.server"},
@@ -30,8 +31,10 @@ FLOORS = [
 # Which rooms may import a heavy or optional library, at any depth of the code.
 HEAVY = {
     "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "build", "load",
+                "calling", "iterable",
                 "fingerprint", "corpus", "files.borders", "demo", "info"},
-    "numpy": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "fingerprint", "corpus"},
+    "numpy": {"features", "table", "formats", "formatting", "engine", "iterable", "dataset", "dataset_dict", "fingerprint",
+              "corpus"},
     "pandas": {"formatting", "dataset"},
     "polars": {"formatting", "dataset"},
     "torch": {"formatting"},

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gristmill import config
-from gristmill.errors import CardError, FileFormatError
+from gristmill.errors import CardError, FileFormatError, InvalidArgumentError
 from gristmill.features import Features
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import reading
 from gristmill.splits import SplitDict
 
-__all__ = ["DatasetInfo"]
+__all__ = ["DatasetInfo", "wanted_features"]
 
 
 @dataclass
@@ -222,3 +222,15 @@ class DatasetInfo:
             return cls(**values)
         except (TypeError, KeyError, AttributeError) as error:
             raise CardError.at(f"dataset_info can't be read ({error})") from error
+
+
+def wanted_features(features: Features | None, info: DatasetInfo | None) -> Features | None:
+    """Gives the features asked for, by the argument or by the info.
+
+    Raises:
+        InvalidArgumentError: They differ.
+    """
+    described = info.features if info is not None else None
+    if features is not None and described is not None and features != described:
+        raise InvalidArgumentError("features= and info.features differ; pass one of them.")
+    return described if features is None else features

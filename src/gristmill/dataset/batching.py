@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.dataset.arguments import MOST_ROWS, whole_number
-from gristmill.dataset.columns import check_columns
+from gristmill.arguments import MOST_ROWS, check_columns, whole_number
 from gristmill.dataset.pieces import compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable

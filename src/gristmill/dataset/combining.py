@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.dataset.arguments import MOST_ROWS, whole_number
+from gristmill.arguments import MOST_ROWS, whole_number
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
 from gristmill.features import Features, LargeList, List, Value
 from gristmill.features.build import array_from_values

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from gristmill.arguments import check_columns, check_renaming, whole_number
+from gristmill.calling.caller import Caller
 from gristmill.dataset import (
     batching,
     casting,
@@ -32,8 +34,6 @@ from gristmill.dataset import (
     tidying,
 )
 from gristmill.dataset import sql as sql_module
-from gristmill.dataset.arguments import whole_number
-from gristmill.dataset.calling import Caller
 from gristmill.dataset.column import Column
 from gristmill.dataset.identity import Identity
 from gristmill.dataset.place import Place
@@ -41,12 +41,15 @@ from gristmill.dataset.rewriting import rewrite
 from gristmill.dataset.rows import parse_key
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.features.convert import from_arrow_type
+from gristmill.features.picking import pick_features, rename_features
+from gristmill.features.schema import schema_metadata
 from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
-from gristmill.info import DatasetInfo
+from gristmill.info import DatasetInfo, wanted_features
 from gristmill.not_there_yet import MissingMethod
 from gristmill.splits import NamedSplit, Split
-from gristmill.table import InMemoryTable, Table
+from gristmill.table import InMemoryTable, Table, making
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.gather import arrow_vector
 from gristmill.table.of_view import plain_table, table_of_view
@@ -94,7 +97,7 @@ class Dataset:
         fingerprint: str | None = None,
     ) -> None:
         plain, files = plain_table(arrow_table)
-        table, features = creating.describe(plain, info.features if info is not None else None)
+        table, features = making.describe(plain, info.features if info is not None else None)
         info = copy.copy(info) if info is not None else DatasetInfo()
         info.features = features
         identity = Identity(value=fingerprint) if fingerprint else Identity.of_table(table)
@@ -176,9 +179,7 @@ class Dataset:
         if fingerprint is not None:
             validate_fingerprint(fingerprint)
         info = copy.copy(self._info)
-        info.features = (
-            features if features is not None else columns.pick_features(self.features, self.features)
-        )
+        info.features = features if features is not None else pick_features(self.features, self.features)
         if fingerprint is not None:
             identity = Identity(value=fingerprint)
         elif identity is None:
@@ -224,8 +225,8 @@ class Dataset:
             >>> Dataset.from_dict({"a": [1, 2]}).features
             {'a': Value('int64')}
         """
-        wanted = creating.wanted_features(features, info)
-        table = creating.columns_to_table(mapping, wanted, on_mixed_types)
+        wanted = wanted_features(features, info)
+        table = making.columns_to_table(mapping, wanted, on_mixed_types)
         return cls(table, info, split)
 
     @classmethod
@@ -253,8 +254,8 @@ class Dataset:
             >>> Dataset.from_list([{"a": 1}, {"a": 2, "b": "x"}])[0]
             {'a': 1, 'b': None}
         """
-        wanted = creating.wanted_features(features, info)
-        table = creating.rows_to_table(mapping, wanted, on_mixed_types)
+        wanted = wanted_features(features, info)
+        table = making.rows_to_table(mapping, wanted, on_mixed_types)
         return cls(table, info, split)
 
     @classmethod
@@ -278,7 +279,7 @@ class Dataset:
         Raises:
             CastError: A value does not fit its feature.
         """
-        table = creating.frame_to_table(df, creating.wanted_features(features, info), preserve_index)
+        table = making.frame_to_table(df, wanted_features(features, info), preserve_index)
         return cls(table, info, split)
 
     @classmethod
@@ -416,7 +417,7 @@ class Dataset:
         Raises:
             CastError: A value does not fit its feature.
         """
-        return cls(frames.from_polars(df, creating.wanted_features(features, info)), info, split)
+        return cls(frames.from_polars(df, wanted_features(features, info)), info, split)
 
     @staticmethod
     def from_csv(
@@ -678,7 +679,7 @@ class Dataset:
 
     @cached_property
     def _data(self) -> Table:
-        return table_of_view(self._view, columns.schema_metadata(self.features))
+        return table_of_view(self._view, schema_metadata(self.features))
 
     @property
     def _indices(self) -> Table | None:
@@ -837,7 +838,7 @@ class Dataset:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            columns.check_columns(key, self._view.names)
+            check_columns(key, self._view.names)
             return Column(self._reader, key, range(len(self)))
         single, rows = parse_key(key, len(self))
         return self._reader.row(rows[0]) if single else self._reader.batch(rows)
@@ -1279,7 +1280,7 @@ class Dataset:
             >>> Dataset.from_dict({"a": [1], "b": [2]}).select_columns("b")[0]
             {'b': 2}
         """
-        return self._keep(columns.check_columns(column_names, self._view.names), new_fingerprint)
+        return self._keep(check_columns(column_names, self._view.names), new_fingerprint)
 
     def remove_columns(
         self, column_names: str | Sequence[str], new_fingerprint: str | None = None
@@ -1297,7 +1298,7 @@ class Dataset:
             >>> Dataset.from_dict({"a": [1], "b": [2]}).remove_columns(["b"])[0]
             {'a': 1}
         """
-        gone = set(columns.check_columns(column_names, self._view.names))
+        gone = set(check_columns(column_names, self._view.names))
         return self._keep([name for name in self._view.names if name not in gone], new_fingerprint)
 
     def _keep(self, names: list[str], fingerprint: str | None) -> Dataset:
@@ -1305,7 +1306,7 @@ class Dataset:
             "select_columns",
             names,
             view=self._view.choose(names),
-            features=columns.pick_features(self.features, names),
+            features=pick_features(self.features, names),
             format=self._spec.within(names),
             fingerprint=fingerprint,
         )
@@ -1343,12 +1344,12 @@ class Dataset:
             ColumnNotFoundError: There is no such column.
             InvalidArgumentError: A new name is taken.
         """
-        renaming = columns.check_renaming(column_mapping, self._view.names)
+        renaming = check_renaming(column_mapping, self._view.names)
         return self._derive(
             "rename_columns",
             renaming,
             view=self._view.rename(renaming),
-            features=columns.rename_features(self.features, renaming),
+            features=rename_features(self.features, renaming),
             format=self._spec.renamed(renaming),
             fingerprint=new_fingerprint,
         )
@@ -1372,8 +1373,8 @@ class Dataset:
             {'a': 2, 'b': 'y'}
         """
         view, arrow_type = columns.add_values(self._view, name, column, feature)
-        features = columns.pick_features(self.features, self._view.names)
-        features[name] = creating.feature_of(arrow_type) if feature is None else feature
+        features = pick_features(self.features, self._view.names)
+        features[name] = from_arrow_type(arrow_type) if feature is None else feature
         values = view.take(range(len(view.table([name]))), [name])
         return self._derive("add_column", values, view=view, features=features, fingerprint=new_fingerprint)
 
@@ -1460,7 +1461,7 @@ class Dataset:
             >>> Dataset.from_dict({"label": ["pos", "neg"]}).cast_column("label", labels)["label"][:]
             [1, 0]
         """
-        columns.check_columns(column, self._view.names)
+        check_columns(column, self._view.names)
         wanted = Features({**self.features, column: feature})
         place = self._place("cast_column", (column, wanted.to_dict()), new_fingerprint=new_fingerprint)
         view = casting.cast_view(self._view, self.features, wanted, place, None)
@@ -1485,7 +1486,7 @@ class Dataset:
         return self._encode_classes(column, include_nulls, None)
 
     def _encode_classes(self, column: str, include_nulls: bool, names: list[str] | None) -> Dataset:
-        columns.check_columns([column], self._view.names)
+        check_columns([column], self._view.names)
         classes = labels.find_classes(self._view, self.features, column, include_nulls, names)
         features = Features({**self.features, column: classes.label})
         place = self._place("class_encode_column", (column, include_nulls, names))
@@ -1510,7 +1511,7 @@ class Dataset:
             >>> ds.align_labels_with_mapping({"NO": 0, "YES": 1}, "y")["y"][:]
             [1, 0]
         """
-        columns.check_columns([label_column], self._view.names)
+        check_columns([label_column], self._view.names)
         label2id = labels.check_ids(label2id)
         place = self._place("align_labels_with_mapping", (label2id, label_column))
         view, features = labels.align_labels(self._view, self.features, label2id, label_column, place)
@@ -1532,7 +1533,7 @@ class Dataset:
             >>> Dataset.from_dict({"a": [2, 1, 2]}).unique("a")
             [2, 1]
         """
-        columns.check_columns([column], self._view.names)
+        check_columns([column], self._view.names)
         values = View.from_table(pa.table({column: sorting.distinct_values(self._view, column)}))
         plain = Reader(values, {column: self.features[column]}, FormatSpec())
         found: list[Any] = plain.column(column, range(values.num_rows))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.dataset.columns import schema_metadata
 from gristmill.features import Features
+from gristmill.features.schema import schema_metadata
 from gristmill.files.remote import local_path, uploaded_file
 from gristmill.formats.registry import get_format
 from gristmill.table.view import View

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.dataset.calling import Caller
+from gristmill.calling.caller import Caller
 from gristmill.dataset.mapping import batch_unit
 from gristmill.dataset.pieces import compute
 from gristmill.dataset.place import Place

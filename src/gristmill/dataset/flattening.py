@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.dataset.arguments import whole_number
+from gristmill.arguments import whole_number
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.formatting import FormatSpec

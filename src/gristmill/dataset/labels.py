@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.dataset.arguments import whole_number
-from gristmill.dataset.columns import check_columns
+from gristmill.arguments import check_columns, whole_number
 from gristmill.dataset.place import Place
 from gristmill.dataset.rewriting import rewrite
 from gristmill.dataset.sorting import distinct_values

@@ -10,11 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.dataset.arguments import whole_number
-from gristmill.dataset.calling import Caller
-from gristmill.dataset.columns import check_columns, pick_features
-from gristmill.dataset.creating import feature_of
-from gristmill.dataset.outputs import Outputs
+from gristmill.arguments import check_columns, whole_number
+from gristmill.calling.caller import Caller
+from gristmill.calling.outputs import Outputs
 from gristmill.dataset.pieces import FACTS, Computed, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
@@ -23,10 +21,11 @@ from gristmill.errors import InvalidArgumentError, TransformOutputError
 from gristmill.features import ClassLabel, Features
 from gristmill.features.arrays import AnyArray
 from gristmill.features.cast import cast_array
-from gristmill.features.convert import to_arrow_type
+from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.encode import needs_encoding
 from gristmill.features.infer import Clash, refuse, to_json
 from gristmill.features.mixed import check_mixed_types
+from gristmill.features.picking import pick_features
 from gristmill.table.view import Part, View
 
 
@@ -288,5 +287,5 @@ def _describe(view: View, before: Mapping[str, Any], written: set[str], keep_typ
         if old is not None and (field.name not in written or (same and keep_types)):
             dict.__setitem__(described, field.name, old)
         else:
-            described[field.name] = feature_of(field.type)
+            described[field.name] = from_arrow_type(field.type)
     return described

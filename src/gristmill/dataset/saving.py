@@ -20,10 +20,10 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill import config
-from gristmill.dataset.columns import schema_metadata
 from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
 from gristmill.errors import DataError, FileFormatError, FileMissingError, InvalidArgumentError
+from gristmill.features.schema import schema_metadata
 from gristmill.files.atomic import atomic_folder, temporary_name, write_json
 from gristmill.files.borders import reading, writing
 from gristmill.files.paths import expand_home, safe_join

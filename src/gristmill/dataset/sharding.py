@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gristmill import config
-from gristmill.dataset.arguments import whole_number
+from gristmill.arguments import whole_number
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import InvalidArgumentError
 from gristmill.table.view import View

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.dataset.columns import check_columns
+from gristmill.arguments import check_columns
 from gristmill.errors import InvalidArgumentError
 from gristmill.table.selection import IndexVector, compact
 from gristmill.table.view import View

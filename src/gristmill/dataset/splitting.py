@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gristmill.dataset.arguments import whole_number
+from gristmill.arguments import whole_number
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features import ClassLabel
 from gristmill.table.selection import IndexVector

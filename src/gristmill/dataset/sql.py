@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.dataset.creating import columns_to_table
 from gristmill.engine import GrowingTable
 from gristmill.errors import CastError, FileError, InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.cast import cast_table
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.optional import require
+from gristmill.table.making import columns_to_table
 from gristmill.table.view import View
 
 _ROWS = 10_000

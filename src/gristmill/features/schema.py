@@ -23,7 +23,7 @@ from gristmill.features.serialize import (
 from gristmill.features.storage import warn_once
 from gristmill.logging import get_logger
 
-__all__ = ["Features", "metadata_features"]
+__all__ = ["Features", "metadata_features", "schema_metadata"]
 
 _log = get_logger(__name__)
 _KEY = b"huggingface"
@@ -79,8 +79,7 @@ class Features(dict[str, FeatureType]):
     @property
     def arrow_schema(self) -> pa.Schema:
         """The Arrow schema, with the features in its ``huggingface`` metadata so that a file keeps them."""
-        info = {"info": {"features": self.to_dict()}}
-        return pa.schema(list(self.type)).with_metadata({_KEY: json.dumps(info).encode()})
+        return pa.schema(list(self.type)).with_metadata(schema_metadata(self))
 
     @classmethod
     def from_arrow_schema(cls, pa_schema: pa.Schema) -> Features:
@@ -305,3 +304,8 @@ def _read_entry(column: str, entry: Any) -> FeatureType | None:
     except (InvalidArgumentError, RecursionError) as error:
         _log.warning('the metadata of column "%s" can\'t be read and is not used: %s', column, error)
     return None
+
+
+def schema_metadata(features: Features) -> dict[bytes, bytes]:
+    """Gives the schema metadata that lets a file keep its features."""
+    return {_KEY: json.dumps({"info": {"features": features.to_dict()}}).encode()}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.dataset.calling import as_table
+from gristmill.calling.caller import as_table
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gristmill.errors import InvalidArgumentError
+from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 
 MOST_ROWS = 1 << 48
 """More rows than any file system holds: a number beyond is a mistake."""
@@ -53,3 +53,48 @@ def column_list(names: Any) -> list[str]:
     if listed is None or not all(isinstance(name, str) for name in listed):
         raise InvalidArgumentError.from_value("column_names", names, "a column's name, or a list of names")
     return listed
+
+
+def check_columns(names: str | Sequence[str], existing: Sequence[str]) -> list[str]:
+    """Checks column names from a user.
+
+    Args:
+        names: One name or several.
+        existing: The columns that exist.
+
+    Raises:
+        ColumnNotFoundError: One does not exist.
+
+    Example:
+        >>> check_columns("a", ["a", "b"])
+        ['a']
+    """
+    wanted = column_list(names)
+    known = set(existing)
+    for name in wanted:
+        if name not in known:
+            raise ColumnNotFoundError.from_name(name, existing)
+    return wanted
+
+
+def check_renaming(mapping: Mapping[str, Any], existing: Sequence[str]) -> dict[str, str]:
+    """Checks old and new column names.
+
+    Args:
+        mapping: New name by old name.
+        existing: The columns that exist.
+
+    Raises:
+        ColumnNotFoundError: An old name does not exist.
+        InvalidArgumentError: A new name is empty, or two columns would have it.
+    """
+    if not isinstance(mapping, Mapping):
+        raise InvalidArgumentError.from_value("column_mapping", mapping, "a dict of new names by old names")
+    check_columns(list(mapping), existing)
+    after = [mapping.get(name, name) for name in existing]
+    for name in mapping.values():
+        if not isinstance(name, str) or not name:
+            raise InvalidArgumentError.from_value("new name", name, "a non-empty string")
+        if after.count(name) > 1:
+            raise InvalidArgumentError(f'Two columns would be named "{name}".')
+    return dict(mapping)

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from gristmill.calling.awaiting import is_async, run_together
 from gristmill.dataset import Dataset
-from gristmill.dataset.awaiting import is_async, run_together
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.dataset.awaiting import is_async, run_together
-from gristmill.dataset.columns import check_columns
+from gristmill.arguments import check_columns
+from gristmill.calling.awaiting import is_async, run_together
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
 from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader

@@ -1,0 +1,104 @@
+"""Tables made of what users have: columns, rows, frames, tables of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill.errors import CastError, InvalidArgumentError
+from gristmill.features import Features
+from gristmill.features.build import columns_of_rows, table_from_columns, table_from_rows
+from gristmill.features.cast import cast_table
+from gristmill.features.convert import to_arrow_type
+from gristmill.features.foreign import own_types
+from gristmill.features.mixed import array_of_mixed, check_mixed_types
+
+
+def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Features]:
+    """Finds the features of a table and checks them against its columns.
+
+    Args:
+        table: An Arrow table, or an object that holds one as ``.table``.
+        features: What is said about its columns; None takes it from the schema.
+
+    Returns:
+        (the table without schema metadata, its features).
+
+    Raises:
+        CastError: Features and columns differ.
+        InvalidArgumentError: It is no table.
+    """
+    table = getattr(table, "table", table) if not isinstance(table, pa.Table) else table
+    if not isinstance(table, pa.Table):
+        raise InvalidArgumentError.from_value("arrow_table", table, "a pyarrow.Table")
+    if features is None:
+        features = Features.from_arrow_schema(table.schema)
+        table = own_types(table)
+    elif list(features) != table.column_names or any(
+        to_arrow_type(features[field.name]) != field.type for field in table.schema
+    ):
+        table = cast_table(table, features)
+        features = Features(features)
+    return table.replace_schema_metadata(None) if table.schema.metadata else table, features
+
+
+def columns_to_table(
+    mapping: Mapping[str, Any], features: Features | None, on_mixed_types: str | None = None
+) -> pa.Table:
+    """Makes a table of columns of values; anything that can be iterated is a column.
+
+    Args:
+        mapping: The values by column.
+        features: What they are; None infers it.
+        on_mixed_types: ``"use_json"`` makes `Json` of what has no common type.
+    """
+    plain = {
+        name: values if hasattr(values, "__len__") and not isinstance(values, range) else list(values)
+        for name, values in mapping.items()
+    }
+    if check_mixed_types(on_mixed_types) and features is None:
+        plain = {name: array_of_mixed(values, by_keys=True, column=name) for name, values in plain.items()}
+    return table_from_columns(plain, features)
+
+
+def rows_to_table(
+    rows: Iterable[Mapping[str, Any]], features: Features | None, on_mixed_types: str | None = None
+) -> pa.Table:
+    """Makes a table of rows; a key that a row lacks is None there.
+
+    Args:
+        rows: The rows.
+        features: What their columns are; None infers it.
+        on_mixed_types: As for `columns_to_table`.
+    """
+    rows = rows if isinstance(rows, list) else list(rows)
+    columns = _uniform_columns(rows)
+    if columns is None and (features is not None or not check_mixed_types(on_mixed_types)):
+        return table_from_rows(rows, features)
+    return columns_to_table(columns_of_rows(rows) if columns is None else columns, features, on_mixed_types)
+
+
+def _uniform_columns(rows: list[Any]) -> dict[str, list[Any]] | None:
+    """Takes rows apart into columns if all have the same keys, which most have; None if they do not."""
+    if set(map(type, rows)) != {dict} or len(set(map(len, rows))) != 1 or not rows[0]:
+        return None
+    try:
+        return {name: list(map(itemgetter(name), rows)) for name in rows[0]}
+    except KeyError:
+        return None
+
+
+def frame_to_table(frame: Any, features: Features | None, preserve_index: bool | None) -> pa.Table:
+    """Makes a table of a pandas frame.
+
+    Raises:
+        CastError: A column has values that Arrow can't hold, or that do not fit the features.
+    """
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=preserve_index).replace_schema_metadata(None)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise CastError.at(f"the frame can't be stored: {error}") from error
+    return table if features is None else cast_table(table, features)
