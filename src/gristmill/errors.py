@@ -41,8 +41,20 @@
         ├── DataFilesNotFoundError (FileNotFoundError)
         ├── ConfigNotFoundError (ValueError)
         ├── SplitNotFoundError (ValueError, KeyError)
-        └── DatasetGenerationError (RuntimeError)
-            └── DatasetGenerationCastError
+        ├── DatasetBuildError                     a builder can't prepare its dataset
+        │   ├── DatasetGenerationError (RuntimeError)
+        │   │   ├── DatasetGenerationCastError
+        │   │   └── DuplicatedKeysError           a builder gave two examples the same key
+        │   └── ManualDownloadError               files have to be fetched by hand first; says how
+        ├── InvalidConfigName (ValueError)        a config's name can't be a folder's name
+        ├── ChecksumVerificationError             what was downloaded is not what was expected
+        │   ├── ExpectedMoreDownloadedFilesError
+        │   ├── UnexpectedDownloadedFileError
+        │   └── NonMatchingChecksumError
+        └── SplitsVerificationError               the splits prepared are not those expected
+            ├── ExpectedMoreSplitsError
+            ├── UnexpectedSplitsError
+            └── NonMatchingSplitsSizesError
 
 A class is also a builtin where users would catch one. Messages are worded by the classmethods here, so that the
 same thing is said the same way everywhere: what went wrong, where (file, row, column, URL), what to do.
@@ -61,10 +73,12 @@ __all__ = [
     "AccessError",
     "CardError",
     "CastError",
+    "ChecksumVerificationError",
     "ColumnNotFoundError",
     "ConfigNotFoundError",
     "DataError",
     "DataFilesNotFoundError",
+    "DatasetBuildError",
     "DatasetGenerationCastError",
     "DatasetGenerationError",
     "DatasetNotFoundError",
@@ -72,7 +86,10 @@ __all__ = [
     "DatasetUnreachableError",
     "DatasetsError",
     "DiskFullError",
+    "DuplicatedKeysError",
     "EntryNotFoundError",
+    "ExpectedMoreDownloadedFilesError",
+    "ExpectedMoreSplitsError",
     "FileError",
     "FileFormatError",
     "FileMissingError",
@@ -83,8 +100,12 @@ __all__ = [
     "HubResponseError",
     "IncompleteBodyError",
     "InvalidArgumentError",
+    "InvalidConfigName",
     "LockTimeoutError",
+    "ManualDownloadError",
     "MissingDependencyError",
+    "NonMatchingChecksumError",
+    "NonMatchingSplitsSizesError",
     "NotThereYetError",
     "OfflineError",
     "RangeIgnoredError",
@@ -95,8 +116,11 @@ __all__ = [
     "RowIndexError",
     "SchemaConflictError",
     "SplitNotFoundError",
+    "SplitsVerificationError",
     "TransformError",
     "TransformOutputError",
+    "UnexpectedDownloadedFileError",
+    "UnexpectedSplitsError",
     "UnsafePathError",
     "WorkerDiedError",
     "place",
@@ -565,9 +589,91 @@ class SplitNotFoundError(DatasetsError, ValueError, KeyError):
         )
 
 
-class DatasetGenerationError(DatasetsError, RuntimeError):
+class DatasetBuildError(DatasetsError):
+    """A builder can't prepare its dataset."""
+
+
+class DatasetGenerationError(DatasetBuildError, RuntimeError):
     """Preparing a dataset failed; the cause says which file and row."""
 
 
 class DatasetGenerationCastError(DatasetGenerationError):
     """Preparing a dataset failed because its files do not share one schema."""
+
+
+class DuplicatedKeysError(DatasetGenerationError):
+    """A builder gave two examples the same key."""
+
+    @classmethod
+    def from_key(cls, key: object, first: int | None, second: int, where: str) -> DuplicatedKeysError:
+        """Words the error with the key and the rows that share it, as far as known."""
+        earlier = "an earlier row" if first is None else f"row {first}"
+        return cls(
+            f"{where}: {earlier} and row {second} have the same key {shorten(key)}; keys must be unique."
+        )
+
+
+class ManualDownloadError(DatasetBuildError):
+    """A dataset whose files have to be fetched by hand; the message says how."""
+
+    @classmethod
+    def from_instructions(cls, dataset: str, instructions: str) -> ManualDownloadError:
+        """Words the error with the author's instructions."""
+        return cls(
+            f"The files of {dataset} have to be fetched by hand. {instructions.strip()}\n"
+            "Then pass the folder they are in as data_dir=."
+        )
+
+
+class InvalidConfigName(DatasetsError, ValueError):
+    """A config's name holds characters that no folder's name has on every system."""
+
+
+class ChecksumVerificationError(DatasetsError):
+    """The files downloaded are not those that were expected."""
+
+    @classmethod
+    def from_urls(cls, problem: str, urls: Iterable[str]) -> Any:
+        """Words the error with the URLs in question."""
+        names = sorted(urls)
+        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+        return cls(
+            f"{problem}: {shown}. The files have changed at their source, or the recorded checksums are old; "
+            'verification_mode="basic_checks" leaves them unchecked.'
+        )
+
+
+class ExpectedMoreDownloadedFilesError(ChecksumVerificationError):
+    """Files with recorded checksums were not downloaded."""
+
+
+class UnexpectedDownloadedFileError(ChecksumVerificationError):
+    """Files were downloaded for which no checksum is recorded."""
+
+
+class NonMatchingChecksumError(ChecksumVerificationError):
+    """Files downloaded have another size or hash than recorded."""
+
+
+class SplitsVerificationError(DatasetsError):
+    """The splits prepared are not those that were expected."""
+
+    @classmethod
+    def from_splits(cls, problem: str, details: Iterable[str]) -> Any:
+        """Words the error with the splits in question."""
+        return cls(
+            f"{problem}: {'; '.join(details)}. The data has changed, or what is recorded about it is old; "
+            'verification_mode="no_checks" takes it as it is.'
+        )
+
+
+class ExpectedMoreSplitsError(SplitsVerificationError):
+    """Splits that are recorded were not prepared."""
+
+
+class UnexpectedSplitsError(SplitsVerificationError):
+    """Splits were prepared that are not recorded."""
+
+
+class NonMatchingSplitsSizesError(SplitsVerificationError):
+    """Splits have other numbers of rows than recorded."""
