@@ -45,7 +45,16 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
         enable_progress_bars,
         is_progress_bar_enabled,
     )
-    from gristmill.splits import NamedSplit, Split, SplitDict, SplitInfo
+    from gristmill.splits import (
+        NamedSplit,
+        NamedSplitAll,
+        ReadInstruction,
+        Split,
+        SplitBase,
+        SplitDict,
+        SplitInfo,
+        SubSplitInfo,
+    )
 
 # Public name -> the module it lives in. A name that is itself a module maps to "".
 _HOMES = {
@@ -65,10 +74,14 @@ _HOMES = {
     "LargeList": "features",
     "List": "features",
     "NamedSplit": "splits",
+    "NamedSplitAll": "splits",
+    "ReadInstruction": "splits",
     "Sequence": "features",
     "Split": "splits",
+    "SplitBase": "splits",
     "SplitDict": "splits",
     "SplitInfo": "splits",
+    "SubSplitInfo": "splits",
     "Translation": "features",
     "TranslationVariableLanguages": "features",
     "Value": "features",
@@ -108,10 +121,8 @@ _MISSING_CLASSES = [
     "IterableDataset",
     "IterableDatasetDict",
     "Mesh",
-    "NamedSplitAll",
     "Nifti",
     "Pdf",
-    "ReadInstruction",
     "SplitGenerator",
     "StreamingDownloadManager",
     "Version",
@@ -163,10 +174,12 @@ __all__ = [
     "ReadInstruction",
     "Sequence",
     "Split",
+    "SplitBase",
     "SplitDict",
     "SplitGenerator",
     "SplitInfo",
     "StreamingDownloadManager",
+    "SubSplitInfo",
     "Translation",
     "TranslationVariableLanguages",
     "Value",

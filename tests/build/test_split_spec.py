@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.build.split_spec import parse_split, wanted_parts
+from gristmill.build.split_spec import SplitPart, in_shape, parse_split, wanted_parts
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
+from gristmill.splits import ReadInstruction, Split, percent
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,8 @@ from gristmill.errors import InvalidArgumentError, SplitNotFoundError
         ("train[:]", range(200)),
         ("train[10:5]", range(10, 10)),
         ("train[:10%](pct1_dropremainder)", range(20)),
+        ("train[10:50%]", range(20, 100)),
+        ("train[10%:-5]", range(20, 190)),
     ],
 )
 def test_slices(text, rows):
@@ -55,15 +58,32 @@ def test_dropping_the_remainder_needs_a_hundred_rows():
 
 def test_wanted_parts():
     known = ["train", "test", "a+b"]
-    assert [p.split for p in wanted_parts("all", known)[0]] == known
-    assert wanted_parts("a+b", known)[0][0].whole
-    assert [len(parts) for parts in wanted_parts(["train", "train[:1]+test"], known)] == [1, 2]
+    assert [p.split for p in wanted_parts("all", known)] == known
+    assert wanted_parts("a+b", known)[0].whole
+    assert [part.spec for part in wanted_parts("train[:1]+test", known)] == ["train[:1]", "test"]
+    assert wanted_parts("all", [*known, "all"]) == [SplitPart("all")]
+    halves = [wanted_parts(half, known) for half in ("all[:50%]", Split.ALL.subsplit(percent[:50]))]
+    assert halves[0] == halves[1] == [SplitPart(name, None, 50, True) for name in known]
+    assert wanted_parts(ReadInstruction("train", to=3) + ReadInstruction("test"), known) == [
+        SplitPart("train", stop=3),
+        SplitPart("test"),
+    ]
+    assert wanted_parts(Split.TRAIN + Split.TEST, known) == [SplitPart("train"), SplitPart("test")]
     with pytest.raises(
         SplitNotFoundError, match=r'org/name: there is no split "trian"\. Did you mean "train"'
     ):
         wanted_parts("trian[:5]", known, "org/name")
     with pytest.raises(InvalidArgumentError):
         wanted_parts(3, known)
+
+
+def test_shapes_are_kept():
+    assert in_shape([["a"], ("b", {"x": "c"})], str.upper) == [["A"], ("B", {"x": "C"})]
+    endless: list[object] = []
+    endless.append(endless)
+    for odd in (endless, {1: "a"}):
+        with pytest.raises(InvalidArgumentError, match="split="):
+            in_shape(odd, str)
 
 
 @given(st.integers(0, 1000), st.integers(0, 100))

@@ -15,14 +15,14 @@ from gristmill import config
 from gristmill.build.combine import info_of, info_with
 from gristmill.build.opening import OpenSplit, join_parts
 from gristmill.build.resolve import Request
-from gristmill.build.split_spec import SplitPart, wanted_parts
+from gristmill.build.split_spec import in_shape, wanted_parts
 from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
 from gristmill.errors import InvalidArgumentError, NotThereYetError
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import get_format, known_formats
-from gristmill.load.finding import Settings, find_dataset
+from gristmill.load.finding import Found, Settings, find_dataset
 from gristmill.logging import get_logger
 from gristmill.splits import NamedSplit
 
@@ -175,30 +175,26 @@ def load_dataset(
     settings = Settings(cache, forced, keep_in_memory)
     with contextlib.closing(request):
         found = find_dataset(str(path), "main" if revision is None else str(revision), request, settings)
-        wanted = None if split is None else wanted_parts(split, found.known, found.where)
-        names = found.known if wanted is None else [part.split for parts in wanted for part in parts]
-        opened = found.open(list(dict.fromkeys(names)))
-    return _shape(opened, wanted, split)
+        wanted: Any = {name: name for name in found.known} if split is None else split
+        names: dict[str, None] = {}
+        parts = in_shape(wanted, lambda one: wanted_parts(one, found.known, found.where))
+        in_shape(parts, lambda part: names.update({part.split: None}))
+        opened = found.open(list(names))
+    shaped: Dataset | DatasetDict | list[Dataset] = _shape(opened, wanted, found)
+    return shaped
 
 
-def _shape(
-    opened: dict[str, OpenSplit], wanted: list[list[SplitPart]] | None, split: object
-) -> Dataset | DatasetDict | list[Dataset]:
+def _shape(opened: dict[str, OpenSplit], wanted: Any, found: Found) -> Any:
     """Gives what was opened the shape that was asked for."""
     info = info_of(list(opened.values()))
-    if wanted is None:
-        whole = {name: vars(part.all_rows()) for name, part in opened.items()}
-        return DatasetDict(
-            {
-                name: Dataset._from_parts(**rows, info=info_with(info, opened[name]))
-                for name, rows in whole.items()
-            }
-        )
-    datasets = [
-        Dataset._from_parts(**vars(join_parts(parts, opened)), info=info_with(info, opened[parts[0].split]))
-        for parts in wanted
-    ]
-    return datasets if isinstance(split, list | tuple) else datasets[0]
+
+    def dataset(one: object) -> Dataset:
+        parts = wanted_parts(one, found.known, found.where)
+        rows = vars(join_parts(parts, opened))
+        return Dataset._from_parts(**rows, info=info_with(info, opened[parts[0].split]))
+
+    shaped = in_shape(wanted, dataset)
+    return DatasetDict(shaped) if isinstance(shaped, dict) else shaped
 
 
 def _make_request(

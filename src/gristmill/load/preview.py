@@ -72,7 +72,7 @@ def preview_dataset(
     request = Request(name=config)
     with contextlib.closing(request):
         found = find_dataset(path, revision or "main", request, Settings(settings.HF_DATASETS_CACHE))
-        [parts] = wanted_parts(split or found.known[0], found.known, found.where)
+        parts = wanted_parts(split or found.known[0], found.known, found.where)
         opened = found.open([part.split for part in parts])
     rows_found = vars(join_parts(parts, opened))
     dataset = Dataset._from_parts(**rows_found, info=info_of(list(opened.values())))
