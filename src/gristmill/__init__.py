@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill.combine import concatenate_datasets, interleave_datasets
     from gristmill.dataset import Column, Dataset
     from gristmill.dataset_dict import DatasetDict
+    from gristmill.docs_file import DocsFile
     from gristmill.features import (
         Array2D,
         Array3D,
@@ -67,6 +68,7 @@ _HOMES = {
     "Dataset": "dataset",
     "DatasetDict": "dataset_dict",
     "DatasetInfo": "info",
+    "DocsFile": "docs_file",
     "DownloadMode": "load",
     "Features": "features",
     "HubClient": "hub.client",
@@ -153,6 +155,7 @@ __all__ = [
     "DatasetBuilder",
     "DatasetDict",
     "DatasetInfo",
+    "DocsFile",
     "DownloadConfig",
     "DownloadManager",
     "DownloadMode",

@@ -1913,6 +1913,44 @@ class Dataset:
             self._view, self.features, "json", path_or_buf, storage_options, to_json_kwargs
         )
 
+    def to_docs(
+        self,
+        path_or_buf: Any,
+        column: str | None = None,
+        storage_options: dict[str, Any] | None = None,
+        *,
+        role: str | None = None,
+        content: str | None = None,
+        roles: Mapping[str, int] | None = None,
+    ) -> int:
+        """Writes one column of text or of messages to a memory-mapped ``.docs`` file, whole or not at all.
+
+        A null is an empty document, so that document `i` is row `i`.
+
+        Args:
+            path_or_buf: Path, URL, or an open binary file.
+            column: The column; by default ``text``, else ``messages`` or ``conversations``.
+            storage_options: Options of the file system, if the path is a URL such as ``s3://...``.
+            role: Field of a message with its role; by default ``role`` or ``from``.
+            content: Field of a message with its text; by default ``content`` or ``value``.
+            roles: Role name -> byte, beyond system 0, user 1, assistant 2, tool 3.
+
+        Returns:
+            Bytes written.
+
+        Raises:
+            ColumnNotFoundError: There is no such column or field.
+            DataError: A role is not known, or the column holds neither text nor messages.
+            FileError: The file can't be written.
+
+        Example:
+            >>> import io
+            >>> Dataset.from_dict({"text": ["one", "two"]}).to_docs(io.BytesIO())
+            134
+        """
+        options = {"column": column, "role": role, "content": content, "roles": roles}
+        return export.write_rows(self._view, self.features, "docs", path_or_buf, storage_options, options)
+
     def to_csv(
         self,
         path_or_buf: Any,

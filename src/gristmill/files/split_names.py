@@ -32,6 +32,7 @@ KNOWN_SUFFIXES: Mapping[str, str] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".txt": "text",
+    ".docs": "docs",
 }
 """Suffix -> format, in the order that wins when a repository has as many files of one format as of another."""
 
