@@ -10,7 +10,7 @@ from gristmill.formats import format_of_path, get_format, known_formats
     ("path", "name"),
     [
         ("a.csv", "csv"), ("a.tsv.GZ", "csv"), ("x/a.jsonl.zst", "json"), ("https://h/a.parquet", "parquet"),
-        ("a.txt.xz", "text"), ("a.csv.bz2", "csv"), ("a.gz", None), ("csv", None), ("a.csv/b", None), ("a.py", None),
+        ("a.txt.xz", "text"), ("a.csv.bz2", "csv"), ("a.gz", None), ("csv", None), ("a.csv/b", None), ("a.py", None), ("a.feather", "arrow"), ("a.ARROW", "arrow"), ("a.xml.gz", "xml"),
     ],
 )  # fmt: skip
 def test_format_of_path(path, name):
@@ -25,5 +25,5 @@ def test_suffixes_agree_with_the_formats():
 
 
 def test_unknown_format():
-    with pytest.raises(InvalidArgumentError, match="csv, json, parquet, text"):
-        get_format("xml")
+    with pytest.raises(InvalidArgumentError, match=r"arrow, csv, .*json, parquet, text, xml"):
+        get_format("excel")

@@ -31,6 +31,10 @@ KNOWN_SUFFIXES: Mapping[str, str] = {
     ".json": "json",
     ".csv": "csv",
     ".tsv": "csv",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".xml": "xml",
     ".txt": "text",
     ".docs": "docs",
 }

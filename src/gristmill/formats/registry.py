@@ -14,14 +14,21 @@ __all__ = ["format_of_path", "get_format", "known_formats"]
 
 # name -> (module, class); a module is loaded when its format is first used
 _FORMATS = {
+    "arrow": ("gristmill.formats.arrow", "ArrowFormat"),
     "csv": ("gristmill.formats.csv", "CsvFormat"),
+    "docs": ("gristmill.formats.docs", "DocsFormat"),
     "json": ("gristmill.formats.json", "JsonFormat"),
     "parquet": ("gristmill.formats.parquet", "ParquetFormat"),
     "text": ("gristmill.formats.text", "TextFormat"),
+    "xml": ("gristmill.formats.xml", "XmlFormat"),
 }
 _SUFFIXES = {
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
     ".csv": "csv",
     ".tsv": "csv",
+    ".docs": "docs",
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
@@ -29,6 +36,7 @@ _SUFFIXES = {
     ".geoparquet": "parquet",
     ".gpq": "parquet",
     ".txt": "text",
+    ".xml": "xml",
 }
 
 
@@ -37,7 +45,7 @@ def known_formats() -> list[str]:
 
     Example:
         >>> known_formats()
-        ['csv', 'json', 'parquet', 'text']
+        ['arrow', 'csv', 'docs', 'json', 'parquet', 'text', 'xml']
     """
     return sorted(_FORMATS)
 
@@ -47,7 +55,7 @@ def get_format(name: str) -> Format[Any]:
     """Finds a format.
 
     Args:
-        name: ``"csv"``, ``"json"``, ``"parquet"`` or ``"text"``.
+        name: One of `known_formats`.
 
     Raises:
         InvalidArgumentError: No such format; lists those there are.

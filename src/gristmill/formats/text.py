@@ -14,6 +14,8 @@ from gristmill.formats.base import Batches, Format, fitter, one_batch
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import BLOCK_BYTES, RECORD_LIMIT, Block, cut_at_line, iter_blocks, reading_text
 
+__all__ = ["TextFormat", "TextOptions", "renamed", "text_rows"]
+
 _SCHEMA = pa.schema({"text": pa.string()})
 _WAYS = ("line", "paragraph", "document")
 
@@ -59,14 +61,15 @@ class TextFormat(Format[TextOptions]):
         schema: pa.Schema | None,
         predicate: Any,
     ) -> Batches:
+        shape, name = renamed(_SCHEMA, schema)
         fit = fitter(schema, columns, file)
         row = start.row
         with reading_text(file, "text"):
-            for block, rows in _rows(file, options, start):
+            for block, rows in text_rows(file, options, start):
                 if not len(rows):
                     continue
-                table = pa.table([rows], schema=_SCHEMA)
-                if columns is not None and "text" not in columns:
+                table = pa.table([rows], schema=shape)
+                if columns is not None and name not in columns:
                     table = table.select([])
                 yield Position(row, block.offset, line=block.line), one_batch(fit(table, row))
                 row += len(rows)
@@ -79,7 +82,22 @@ class TextFormat(Format[TextOptions]):
         return _SCHEMA
 
 
-def _rows(file: SourceFile, options: TextOptions, start: Position) -> Iterator[tuple[Block, Any]]:
+def renamed(shape: pa.Schema, schema: pa.Schema | None) -> tuple[pa.Schema, str]:
+    """Lets the user name the one column of a format that has one: ``features=Features({"line": Value("string")})``.
+
+    Args:
+        shape: The format's own schema.
+        schema: The one asked for.
+
+    Returns:
+        `shape` with the name asked for, and that name.
+    """
+    name = shape.names[0] if schema is None or len(schema) != 1 else schema.names[0]
+    return pa.schema([shape.field(0).with_name(name)]), name
+
+
+def text_rows(file: SourceFile, options: TextOptions, start: Position) -> Iterator[tuple[Block, Any]]:
+    """Reads the lines, paragraphs or document of a file: blocks of it, each with an array of its rows."""
     split = {"line": _lines, "paragraph": _paragraphs, "document": _document}[options.sample_by]
     cut = {"line": cut_at_line, "paragraph": _cut_at_paragraph, "document": _never}[options.sample_by]
     blocks = iter_blocks(
