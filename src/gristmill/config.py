@@ -39,8 +39,8 @@ def _path(name: str, default: str | Path) -> Path:
         raise InvalidArgumentError.from_value(name, str(value or default), expected) from error
 
 
-def _bytes(name: str) -> int:
-    value = os.environ.get(name) or "0"
+def _bytes(name: str, default: str = "0") -> int:
+    value = os.environ.get(name) or default
     try:
         return int(float(value))
     except (ValueError, OverflowError) as error:
@@ -80,6 +80,15 @@ REPOYAML_FILENAME = ".huggingface.yaml"
 
 GRISTMILL_TIMEOUT: float = 600.0
 """Seconds without progress after which a request is given up (one attempt of several)."""
+
+GRISTMILL_MAX_COMPRESSION_RATIO: int = _bytes("GRISTMILL_MAX_COMPRESSION_RATIO", "1000")
+"""A compressed file or archive that grows to more than this many times its size (and beyond 256 MB) is refused."""
+
+GRISTMILL_MAX_EXTRACTED_BYTES: int = _bytes("GRISTMILL_MAX_EXTRACTED_BYTES", "1e12")
+"""Bytes that one archive may extract to."""
+
+GRISTMILL_MAX_ARCHIVE_MEMBERS: int = _bytes("GRISTMILL_MAX_ARCHIVE_MEMBERS", "1e7")
+"""Members that one archive may have."""
 
 GRISTMILL_GITHUB_RAW: str = os.environ.get("GRISTMILL_GITHUB_RAW", "").rstrip("/")
 """Base URL for files that live in GitHub repositories; empty means: the Hub's own /github mirror if the

@@ -18,6 +18,9 @@ _PACKAGES = {
     "starlette": ("starlette", "server"),
     "uvicorn": ("uvicorn", "server"),
     "tokenizers": ("tokenizers", "tokenizers"),
+    "faiss": ("faiss-cpu", "faiss"),
+    "elasticsearch": ("elasticsearch", "elasticsearch"),
+    "py7zr": ("py7zr", "archives"),
 }
 
 
