@@ -151,7 +151,7 @@ def is_mappable(path: Path) -> bool:
     """
     try:
         with reading_text(SourceFile(path), "Arrow"):
-            stream, plain = open_bytes(path)
+            stream, plain = open_bytes(SourceFile(path))
             stream.close()
             if not plain:
                 return False
@@ -199,7 +199,7 @@ def _described(table: pa.Table, row: int, file: SourceFile) -> pa.Table:
 
 @contextlib.contextmanager
 def _opened(file: SourceFile) -> Iterator[_Parsed]:
-    stream, plain = open_bytes(file.path)
+    stream, plain = open_bytes(file)
     with contextlib.closing(stream):
         if not plain:
             yield _parse_stream(_Last(stream), file)

@@ -23,8 +23,8 @@ from gristmill.features.infer import Clash, refuse
 from gristmill.features.schema import Features
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import writing
+from gristmill.files.compression import COMPRESSION_SUFFIXES, compression_suffix
 from gristmill.formats.source import Position, SourceFile
-from gristmill.formats.streams import compression_suffix
 
 __all__ = [
     "Batches",
@@ -279,7 +279,7 @@ def output(target: Target, compression: str | None = "infer") -> Iterator[Counti
 
     Args:
         target: Path (the file appears when it is whole) or binary file object (left open).
-        compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, None; ``"infer"`` goes by the path's suffix.
+        compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, ``"lz4"``, None; ``"infer"`` goes by the path's suffix.
 
     Yields:
         A file object whose `count` is the number of bytes written, before compression.
@@ -290,7 +290,7 @@ def output(target: Target, compression: str | None = "infer") -> Iterator[Counti
     """
     is_path = not hasattr(target, "write")
     if compression == "infer":
-        compression = _BY_SUFFIX[compression_suffix(str(target))] if is_path else None
+        compression = COMPRESSION_SUFFIXES.get(compression_suffix(str(target))) if is_path else None
     if compression not in _OPENERS:
         raise InvalidArgumentError.from_choice("compression", str(compression), [k for k in _OPENERS if k])
     with writing(target), contextlib.ExitStack() as stack:
@@ -299,7 +299,6 @@ def output(target: Target, compression: str | None = "infer") -> Iterator[Counti
         yield CountingFile(raw if wrap is None else stack.enter_context(wrap(raw)))
 
 
-_BY_SUFFIX = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 _OPENERS: dict[str | None, Callable[[Any], Any] | None] = {
     None: None,
     # No time stamp inside: the same rows give the same bytes.
@@ -307,6 +306,7 @@ _OPENERS: dict[str | None, Callable[[Any], Any] | None] = {
     "bz2": functools.partial(bz2.BZ2File, mode="wb"),
     "xz": functools.partial(lzma.LZMAFile, mode="wb"),
     "zstd": lambda raw: pa.CompressedOutputStream(pa.PythonFile(CountingFile(raw), mode="w"), "zstd"),
+    "lz4": lambda raw: pa.CompressedOutputStream(pa.PythonFile(CountingFile(raw), mode="w"), "lz4"),
 }
 
 

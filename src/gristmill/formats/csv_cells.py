@@ -102,7 +102,7 @@ def column_names(file: SourceFile, options: CsvOptions) -> list[str]:
 
 @contextlib.contextmanager
 def _opened(file: SourceFile, options: CsvOptions) -> Iterator[tuple[_Head, Any]]:
-    stream, _ = open_utf8(file.path, options.encoding, options.encoding_errors)
+    stream, _ = open_utf8(file, options.encoding, options.encoding_errors)
     with contextlib.closing(stream):
         yield _head(stream, file, options), stream
 

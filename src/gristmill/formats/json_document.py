@@ -28,7 +28,7 @@ def is_lines(file: SourceFile, encoding: str | None, errors: str | None) -> bool
     Raises:
         FileFormatError: It begins with neither an object nor an array.
     """
-    stream, _ = open_utf8(file.path, encoding, errors)
+    stream, _ = open_utf8(file, encoding, errors)
     with contextlib.closing(stream):
         head = b""
         while data := stream.read(_CHUNK):
@@ -116,7 +116,7 @@ def value_blocks(file: SourceFile, size: int, encoding: str | None, errors: str 
     Raises:
         FileFormatError: Not JSON; names line and row.
     """
-    stream, _ = open_utf8(file.path, encoding, errors)
+    stream, _ = open_utf8(file, encoding, errors)
     with contextlib.closing(stream):
         held: list[str] = []
         length = line = 0
@@ -230,7 +230,7 @@ def field_blocks(
 
 
 def _document(file: SourceFile, encoding: str | None, errors: str | None) -> Any:
-    stream, _ = open_utf8(file.path, encoding, errors)
+    stream, _ = open_utf8(file, encoding, errors)
     with contextlib.closing(stream):
         window = _Text(stream, file)
         while window.more():

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from gristmill.errors import InvalidArgumentError
+from gristmill.files.compression import compression_suffix
 from gristmill.formats.base import Format
-from gristmill.formats.streams import compression_suffix
 
 __all__ = ["format_of_path", "get_format", "known_formats"]
 

@@ -6,28 +6,23 @@ of the decoded stream; in a plain UTF-8 file they are file offsets and a seek go
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import contextlib
-import gzip
-import lzma
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.files.borders import reading
+from gristmill.files.compression import open_decompressed
 from gristmill.formats.source import Position, SourceFile
 
 __all__ = [
     "Block",
     "check_utf8",
-    "compression_suffix",
     "iter_blocks",
     "open_bytes",
     "open_utf8",
@@ -40,59 +35,25 @@ BLOCK_BYTES = 10 << 20
 RECORD_LIMIT = 1 << 30
 """Longest line, paragraph or document in bytes; a longer one is refused before it fills the memory."""
 
-_MAGIC = [
-    (b"\x1f\x8b", "gzip"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-]
-_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
-
-def compression_suffix(name: str) -> str:
-    """Gives the compression suffix of a file name, or "".
-
-    Example:
-        >>> compression_suffix("a.json.gz")
-        '.gz'
-    """
-    return next((suffix for suffix in _SUFFIXES if name.lower().endswith(suffix)), "")
-
-
-def open_bytes(path: Path) -> tuple[IO[bytes], bool]:
+def open_bytes(file: SourceFile) -> tuple[IO[bytes], bool]:
     """Opens a file for reading, decompressed if its first bytes say that it is compressed.
 
     Args:
-        path: The file; its name does not matter (cache blobs have no suffix).
+        file: The file; its name does not matter (cache blobs have no suffix).
 
     Returns:
         The stream, and whether it is plain (can be seeked at no cost).
     """
-    # The decompressors of the standard library close only files that they opened themselves.
-    with path.open("rb") as file:
-        head = file.read(10)
-    # "BZh" alone could begin a text; with the block magic (the digits of pi) it can't.
-    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return bz2.open(path), False
-    kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
-    if kind == "gzip":
-        return gzip.open(path), False  # type: ignore[return-value]  # GzipFile is one but for its type
-    if kind == "xz":
-        return lzma.open(path), False
-    if kind == "zstd":
-        return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd"), False
-    return path.open("rb"), True
+    return open_decompressed(file.path, file.name)
 
 
 @contextlib.contextmanager
 def reading_text(file: SourceFile, format: str) -> Iterator[None]:
-    """Like `borders.reading`, and knows what the decompressors of the standard library raise."""
+    """Like `borders.reading`, and knows all that can go wrong with encodings."""
     try:
         with reading(file.name, format):
             yield
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise FileFormatError.at(
-            f"the compressed data is damaged or cut off ({error})", file=file.name
-        ) from error
     except UnicodeError as error:  # more than UnicodeDecodeError: UTF-16 without its mark
         raise FileFormatError.at(f"not text in the encoding given ({error})", file=file.name) from error
 
@@ -130,13 +91,13 @@ class _Recoded:
         self._raw.close()
 
 
-def open_utf8(path: Path, encoding: str | None = None, errors: str | None = None) -> tuple[Any, bool]:
+def open_utf8(file: SourceFile, encoding: str | None = None, errors: str | None = None) -> tuple[Any, bool]:
     """Opens a text file as a stream of UTF-8 bytes.
 
     UTF-8 read strictly is passed through unchecked; whoever parses it checks it by the block, which is faster.
 
     Args:
-        path: The file.
+        file: The file.
         encoding: Its encoding; UTF-8 if None.
         errors: What to do with bytes that are no text: ``"strict"``, ``"replace"``, ``"ignore"``, ...
 
@@ -154,7 +115,7 @@ def open_utf8(path: Path, encoding: str | None = None, errors: str | None = None
         raise InvalidArgumentError.from_value(
             "encoding", (name, errors), "an encoding and error handler that Python knows"
         ) from error
-    stream, plain = open_bytes(path)
+    stream, plain = open_bytes(file)
     if canonical in ("utf-8", "utf-8-sig", "ascii") and (errors or "strict") == "strict":
         return stream, plain
     return _Recoded(stream, canonical, errors or "strict"), False
@@ -269,7 +230,7 @@ def iter_blocks(
         DataError: A record is longer than `RECORD_LIMIT`.
     """
     start = start or Position()
-    stream, plain = open_utf8(file.path, encoding, errors)
+    stream, plain = open_utf8(file, encoding, errors)
     with contextlib.closing(stream):
         offset, line = _go_to(stream, start, plain), start.line
         rest: list[bytes] = []

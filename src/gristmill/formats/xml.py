@@ -102,7 +102,7 @@ def _encoding(file: SourceFile, options: XmlOptions) -> str:
     """Gives the encoding asked for, or the one that the file's first bytes say."""
     if options.encoding is not None:
         return options.encoding
-    stream, _ = open_bytes(file.path)
+    stream, _ = open_bytes(file)
     with contextlib.closing(stream):
         head = stream.read(1024)
     for mark, name in _MARKS:
@@ -244,7 +244,7 @@ def _settled(file: SourceFile, options: XmlOptions) -> dict[str, FeatureType]:
 
 def _elements(file: SourceFile, options: XmlOptions) -> Iterator[tuple[_Element, int]]:
     """Parses the records of a file one after another, each with about the bytes it takes."""
-    stream, _ = open_utf8(file.path, _encoding(file, options), options.encoding_errors)
+    stream, _ = open_utf8(file, _encoding(file, options), options.encoding_errors)
     parser = _Parser(file, str(options.record))
     with contextlib.closing(stream):
         done = False
