@@ -14,6 +14,8 @@
     │   └── CardError                             the YAML head of a dataset card can't be used
     ├── ColumnNotFoundError (KeyError, ValueError)    no such column; lists those that exist
     ├── RowIndexError (IndexError)                no such row
+    ├── SearchIndexError (RuntimeError)           a search index could not be built, stored or asked
+    │   └── MissingIndexError (KeyError)          there is no index of this name; lists those that exist
     ├── TransformError (RuntimeError)             a user's function failed or returned the wrong thing
     │   ├── TransformOutputError (ValueError)     it returned something that can't become rows
     │   └── WorkerDiedError                       a worker process ended without an answer
@@ -104,6 +106,7 @@ __all__ = [
     "LockTimeoutError",
     "ManualDownloadError",
     "MissingDependencyError",
+    "MissingIndexError",
     "NonMatchingChecksumError",
     "NonMatchingSplitsSizesError",
     "NotThereYetError",
@@ -115,6 +118,7 @@ __all__ = [
     "RevisionNotFoundError",
     "RowIndexError",
     "SchemaConflictError",
+    "SearchIndexError",
     "SplitNotFoundError",
     "SplitsVerificationError",
     "TransformError",
@@ -323,6 +327,22 @@ class RowIndexError(GristmillError, IndexError):
         if rows == 0:
             return cls(f"Row {index} was asked for, but the dataset is empty.")
         return cls(f"Row {index} is out of range: rows go from 0 to {rows - 1} (or -{rows} to -1).")
+
+
+class SearchIndexError(GristmillError, RuntimeError):
+    """A search index could not be built, stored or asked."""
+
+
+class MissingIndexError(SearchIndexError, KeyError):
+    """A dataset has no search index of this name."""
+
+    @classmethod
+    def from_name(cls, name: object, indexes: Iterable[str]) -> MissingIndexError:
+        """Words the error with the indexes that exist."""
+        return cls(
+            f'The dataset has no index "{name}". {suggest(str(name), indexes)} Results of select, map and other '
+            "transforms begin without one."
+        )
 
 
 class TransformError(GristmillError, RuntimeError):

@@ -48,6 +48,7 @@ from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.info import DatasetInfo, wanted_features
 from gristmill.not_there_yet import MissingMethod
+from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
 from gristmill.table import InMemoryTable, Table, making
 from gristmill.table.arrow_file import open_arrow
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from gristmill.dataset.splits_dict import DatasetDict
 
 
-class Dataset:
+class Dataset(IndexableMixin):
     """Rows in named, typed columns.
 
     Choosing rows or columns copies nothing, and what `map` computes is stored beside what was there. Iterating and
@@ -820,12 +821,18 @@ class Dataset:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
         # Rows never change, so they are shared; what a user may change is not.
-        made = self._derive("copy", fingerprint=self._fingerprint)
+        made = self._twin()
         made._info = copy.deepcopy(self._info, memo)
         return made
 
     def __copy__(self) -> Dataset:
-        return self._derive("copy", fingerprint=self._fingerprint)
+        return self._twin()
+
+    def _twin(self, format: FormatSpec | None = None) -> Dataset:
+        # The same rows, so what finds rows by their numbers stays.
+        made = self._derive("copy", format=format, fingerprint=self._fingerprint)
+        made._indexes.update(self._indexes)
+        return made
 
     def __gristmill_hash__(self) -> str:
         return self._fingerprint
@@ -919,7 +926,7 @@ class Dataset:
             array([1, 2])
         """
         spec = FormatSpec.parse(type, columns, output_all_columns, format_kwargs, self._view.names)
-        return self._derive("format", format=spec, fingerprint=self._fingerprint)
+        return self._twin(spec)
 
     def reset_format(self) -> None:
         """Gives all columns as Python values again."""
@@ -1981,22 +1988,8 @@ class Dataset:
 
     # ---------------------------------------------------------------- still to come
 
-    add_elasticsearch_index = MissingMethod()
-    add_faiss_index = MissingMethod()
-    add_faiss_index_from_external_arrays = MissingMethod()
-    drop_index = MissingMethod()
     from_spark = MissingMethod()
-    get_index = MissingMethod()
-    get_nearest_examples = MissingMethod()
-    get_nearest_examples_batch = MissingMethod()
-    is_index_initialized = MissingMethod()
-    list_indexes = MissingMethod()
-    load_elasticsearch_index = MissingMethod()
-    load_faiss_index = MissingMethod()
     push_to_hub = MissingMethod()
-    save_faiss_index = MissingMethod()
-    search = MissingMethod()
-    search_batch = MissingMethod()
     to_iterable_dataset = MissingMethod()
     to_tf_dataset = MissingMethod()
 

@@ -111,6 +111,27 @@ def download_folder(url: str, folder: Path, options: Mapping[str, Any] | None = 
 
 
 @contextlib.contextmanager
+def downloaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterator[Path]:
+    """Gives a file of another file system as one on this machine, for the length of the block.
+
+    Args:
+        url: Its name there.
+        options: Options of the file system.
+
+    Raises:
+        FileMissingError: There is none.
+        FileError: The file system refuses.
+        InvalidArgumentError: It is not known, or needs a package that is not installed.
+    """
+    system, path = _open(url, options)
+    with tempfile.TemporaryDirectory(prefix="gristmill-download-") as folder:
+        local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
+        with _talking("read", url):
+            system.get_file(path, str(local))
+        yield local
+
+
+@contextlib.contextmanager
 def uploaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterator[Path]:
     """Gives a file on this machine to write, and puts it on another file system when the block ends without an error.
 
