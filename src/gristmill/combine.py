@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from gristmill.dataset import Dataset, DatasetDict, combining
 from gristmill.errors import InvalidArgumentError
+from gristmill.features.align import align_features
 from gristmill.info import DatasetInfo
 
 __all__ = ["concatenate_datasets", "interleave_datasets"]
@@ -46,7 +47,7 @@ def concatenate_datasets(
         merged = {name: feature for dataset in datasets for name, feature in dataset.features.items()}
         features = type(datasets[0].features)(merged)
     elif axis == 0:
-        features = combining.align_features([dataset.features for dataset in datasets])
+        features = align_features([dataset.features for dataset in datasets])
         view = combining.concat_views(views, features)
     else:
         raise InvalidArgumentError.from_value("axis", axis, "0 (rows) or 1 (columns)")
@@ -89,7 +90,7 @@ def interleave_datasets(
     """
     several = _checked(datasets, "interleave")
     rows = combining.interleaved_rows([len(one) for one in several], probabilities, seed, stopping_strategy)
-    features = combining.align_features([one.features for one in several])
+    features = align_features([one.features for one in several])
     view = combining.concat_views([one._view for one in several], features).select(rows)
     made: DatasetType = type(several[0])._combined(several, view, features, "interleave", rows, info, split)
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -20,14 +20,11 @@ from gristmill.table.view import View
 
 
 @dataclass
-class Caller:
-    """A function with the documented ways to call it.
+class Call:
+    """A function with the documented ways to call it, whatever the rows are and wherever they come from.
 
     Attributes:
         function: The user's function.
-        view: The rows it is called on.
-        features: The feature of each column.
-        spec: The format it sees them in.
         batched: Call it with batches.
         with_indices: Pass row numbers.
         with_rank: Pass the number of the worker.
@@ -36,14 +33,104 @@ class Caller:
     """
 
     function: Callable[..., Any]
-    view: View
-    features: Mapping[str, Any]
-    spec: FormatSpec
     batched: bool
     with_indices: bool
     with_rank: bool
     input_columns: list[str] | None
     kwargs: dict[str, Any]
+
+    @cached_property
+    def name(self) -> str:
+        """What to call the function in messages."""
+        name = getattr(self.function, "__qualname__", None) or type(self.function).__qualname__
+        return f"the function {name}"
+
+    @cached_property
+    def is_async(self) -> bool:
+        """Whether the function is a coroutine function."""
+        return is_async(self.function)
+
+    def on_rows(self, arguments: Iterable[Any], start: int, rank: int | None, answers: list[Any]) -> None:
+        """Calls the function once a row.
+
+        Args:
+            arguments: The rows, or tuples of arguments if there are `input_columns`.
+            start: Row number of the first one.
+            rank: Number of the worker.
+            answers: Takes what the function returns; when it fails, those of the rows before are in it.
+
+        Raises:
+            TransformError: It failed; names the row, with its error as the cause, and is of its error's class too.
+        """
+        function, kwargs = self.function, self.kwargs
+        try:
+            if not (self.with_indices or self.with_rank or self.input_columns is not None or kwargs):
+                # Answers are added one by one, so their number says which row failed.
+                answers.extend(map(function, arguments))
+            else:
+                tuples = arguments if self.input_columns is not None else ((row,) for row in arguments)
+                answers.extend(
+                    function(*values, *self._extras(start + position, rank), **kwargs)
+                    for position, values in enumerate(tuples)
+                )
+        except Exception as error:
+            row = start + len(answers)
+            raise self._failed(row, row, error) from error
+        if self.is_async:
+            self._await(answers, start)
+
+    def _await(self, answers: list[Any], start: int) -> None:
+        for position, answer in enumerate(run_together(answers)):
+            if isinstance(answer, Exception):
+                del answers[position:]
+                raise self._failed(start + position, start + position, answer) from answer
+            answers[position] = answer
+
+    def on_batch(self, values: tuple[Any, ...], start: int, stop: int, rank: int | None) -> Any:
+        """Calls the function once with a batch.
+
+        Args:
+            values: The batch, or its `input_columns`.
+            start: Row number of its first row.
+            stop: Row number after its last row.
+            rank: Number of the worker.
+
+        Raises:
+            TransformError: As for `on_rows`.
+        """
+        try:
+            extras = self._extras(list(range(start, stop)) if self.with_indices else None, rank)
+            answer = self.function(*values, *extras, **self.kwargs)
+            if not self.is_async:
+                return answer
+            [answer] = run_together([answer])
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+        except Exception as error:
+            raise self._failed(start, stop - 1, error) from error
+
+    def _extras(self, index: Any, rank: int | None) -> tuple[Any, ...]:
+        return (*((index,) if self.with_indices else ()), *((rank,) if self.with_rank else ()))
+
+    def _failed(self, first: int, last: int, error: Exception) -> TransformError:
+        text = str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}"
+        return TransformError.from_rows(self.name, first, last, text).also(error)
+
+
+@dataclass
+class Caller(Call):
+    """A function and the rows of a view it is called on.
+
+    Attributes:
+        view: The rows it is called on.
+        features: The feature of each column.
+        spec: The format it sees them in.
+    """
+
+    view: View
+    features: Mapping[str, Any]
+    spec: FormatSpec
 
     @classmethod
     def plan(
@@ -70,7 +157,7 @@ class Caller:
         inputs = None if input_columns is None else check_columns(input_columns, view.names)
         # The function sees all columns, whichever ones the format shows.
         spec = FormatSpec(spec.type, None, False, spec.kwargs)
-        return cls(function, view, features, spec, batched, with_indices, with_rank, inputs, fn_kwargs or {})
+        return cls(function, batched, with_indices, with_rank, inputs, fn_kwargs or {}, view, features, spec)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -85,12 +172,6 @@ class Caller:
             self.spec.type,
             dict(self.spec.kwargs),
         )
-
-    @cached_property
-    def name(self) -> str:
-        """What to call the function in messages."""
-        name = getattr(self.function, "__qualname__", None) or type(self.function).__qualname__
-        return f"the function {name}"
 
     def __getstate__(self) -> dict[str, Any]:
         # Readers and formatters are made anew where the work is done.
@@ -120,82 +201,42 @@ class Caller:
             What it returned for each.
 
         Raises:
-            TransformError: It failed; names the row, with its error as the cause, and is of its error's class too.
+            TransformError: It failed; see `on_rows`.
         """
-        function, kwargs = self.function, self.kwargs
         answers: list[Any] = []
-        try:
-            if not (self.with_indices or self.with_rank or self.input_columns is not None or kwargs):
-                # Answers are added one by one, so their number says which row failed.
-                answers.extend(map(function, self._rows(block, start)))
-            else:
-                answers.extend(
-                    function(*values, *self._extras(start + position, rank), **kwargs)
-                    for position, values in enumerate(self._row_arguments(block, start))
-                )
-        except Exception as error:
-            row = start + len(answers)
-            raise self._failed(row, row, error) from error
-        return self._awaited(answers, start) if self._is_async else answers
-
-    def _awaited(self, coroutines: list[Any], start: int) -> list[Any]:
-        answers = run_together(coroutines)
-        for position, answer in enumerate(answers):
-            if isinstance(answer, Exception):
-                raise self._failed(start + position, start + position, answer) from answer
+        self.on_rows(self._arguments(block, start), start, rank, answers)
         return answers
 
     def call_batch(self, block: Block, start: int, rank: int | None) -> Any:
         """Calls the function once with all rows of a block; see `call_rows`."""
         stop = start + block.num_rows
-        try:
-            if self.input_columns is not None:
-                values: tuple[Any, ...] = tuple(block.column(name) for name in self.input_columns)
-            elif self._is_lazy:
-                values = (LazyBatch(block),)
-            else:
-                values = (self._reader.batch(range(start, stop)),)
-            extras = self._extras(list(range(start, stop)), rank)
-            answer = self.function(*values, *extras, **self.kwargs)
-            if not self._is_async:
-                return answer
-            [answer] = run_together([answer])
-            if isinstance(answer, BaseException):
-                raise answer
-            return answer
-        except Exception as error:
-            raise self._failed(start, stop - 1, error) from error
-
-    @cached_property
-    def _is_async(self) -> bool:
-        return is_async(self.function)
+        if self.input_columns is not None:
+            values: tuple[Any, ...] = tuple(block.column(name) for name in self.input_columns)
+        elif self._is_lazy:
+            values = (LazyBatch(block),)
+        else:
+            values = (self._reader.batch(range(start, stop)),)
+        return self.on_batch(values, start, stop, rank)
 
     @property
     def _is_lazy(self) -> bool:
-        return self.spec.type in _LAZY
+        return self.spec.type in LAZY_FORMATS
 
     def _rows(self, block: Block, start: int) -> Any:
         if self._is_lazy:
             return map(partial(LazyRow, block), range(block.num_rows))
         return self._reader.rows_at(range(start, start + block.num_rows))
 
-    def _row_arguments(self, block: Block, start: int) -> Any:
+    def _arguments(self, block: Block, start: int) -> Any:
         if self.input_columns is None:
-            return ((row,) for row in self._rows(block, start))
+            return self._rows(block, start)
         if not self.input_columns:
             return (() for _ in range(block.num_rows))
         return zip(*(block.column(name) for name in self.input_columns), strict=True)
 
-    def _extras(self, index: Any, rank: int | None) -> tuple[Any, ...]:
-        return (*((index,) if self.with_indices else ()), *((rank,) if self.with_rank else ()))
 
-    def _failed(self, first: int, last: int, error: Exception) -> TransformError:
-        text = str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}"
-        return TransformError.from_rows(self.name, first, last, text).also(error)
-
-
-# Formats whose batches are dicts of columns, each of which can be converted on its own.
-_LAZY = frozenset({None, "numpy", "torch", "jax", "tensorflow"})
+LAZY_FORMATS = frozenset({None, "numpy", "torch", "jax", "tensorflow"})
+"""Formats whose batches are dicts of columns, each of which can be converted on its own."""
 
 
 def as_table(answer: Any) -> pa.Table | None:

@@ -41,6 +41,7 @@ from gristmill.dataset.rewriting import rewrite
 from gristmill.dataset.rows import parse_key
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.features.align import align_features
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.picking import pick_features, rename_features
 from gristmill.features.schema import schema_metadata
@@ -1228,7 +1229,7 @@ class Dataset(IndexableMixin):
             [1, 2]
         """
         row, described = combining.row_to_view(item, self.features)
-        features = combining.align_features([self.features, described])
+        features = align_features([self.features, described])
         view = combining.concat_views([self._view, row], features)
         return self._derive(
             "add_item",
