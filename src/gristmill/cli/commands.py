@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gristmill.cli.demo
 import gristmill.cli.docsinfo
+import gristmill.cli.download
 import gristmill.cli.extract
 import gristmill.cli.fetch_decisions
 import gristmill.cli.hub_download

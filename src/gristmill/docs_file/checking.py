@@ -11,7 +11,7 @@ import xxhash
 
 from gristmill.errors import FileFormatError
 from gristmill.formats.docs import MappedDocs, open_docs
-from gristmill.formats.docs_columns import text_lengths
+from gristmill.formats.docs_columns import first_invalid
 from gristmill.formats.docs_layout import HEADER_BYTES, section_digest
 from gristmill.progress import progress
 
@@ -63,8 +63,10 @@ def _check_text(docs: MappedDocs, first: int, last: int) -> int:
 
     bounds = docs.bounds(first, last)
     texts = pa.LargeStringArray.from_buffers(last - first, pa.py_buffer(bounds), pa.py_buffer(docs.text))
-    lengths, _ = text_lengths(texts, file=docs.name, column="text", rows=lambda i: first + i)
-    return int(lengths.sum())
+    wrong = first_invalid(texts)
+    if wrong is not None:
+        raise FileFormatError.at(f"document {first + wrong} is not valid UTF-8 text", file=docs.name)
+    return int(bounds[-1] - bounds[0])
 
 
 def _check_padding(docs: MappedDocs) -> None:

@@ -13,7 +13,15 @@ import pyarrow.compute as pc
 
 from gristmill.errors import ColumnNotFoundError, DataError, InvalidArgumentError, shorten
 
-__all__ = ["CHAT_COLUMNS", "Chosen", "Documents", "choose_column", "documents_of", "text_lengths"]
+__all__ = [
+    "CHAT_COLUMNS",
+    "Chosen",
+    "Documents",
+    "choose_column",
+    "documents_of",
+    "first_invalid",
+    "text_lengths",
+]
 
 CHAT_COLUMNS = ("messages", "conversations", "conversation")
 _FIELDS = (("role", "content"), ("from", "value"))
@@ -170,12 +178,9 @@ def text_lengths(values: Any, *, file: object, column: str, rows: Any) -> tuple[
     values = _plain_text(values)
     if values.null_count:
         values = pc.fill_null(values, "")
-    try:
-        values.validate(full=True)
-    except pa.ArrowInvalid as error:
-        index = str(error).rpartition(" ")[2]
-        row = rows(int(index)) if index.isdigit() else None
-        raise DataError.at("is not valid UTF-8 text", file=file, row=row, column=column) from error
+    wrong = first_invalid(values)
+    if wrong is not None:
+        raise DataError.at("is not valid UTF-8 text", file=file, row=rows(wrong), column=column)
     _, offsets_buffer, data = values.buffers()
     if not len(values):
         return np.empty(0, np.int64), b""
@@ -183,6 +188,31 @@ def text_lengths(values: Any, *, file: object, column: str, rows: Any) -> tuple[
     offsets = np.frombuffer(offsets_buffer, wide)[values.offset : values.offset + len(values) + 1]
     text = b"" if data is None else memoryview(data)[int(offsets[0]) : int(offsets[-1])]
     return np.diff(offsets).astype(np.int64, copy=False), text
+
+
+def first_invalid(texts: Any) -> int | None:
+    r"""Finds the first text that is not valid UTF-8; None if all are.
+
+    Example:
+        >>> first_invalid(pa.array([b"a", b"\xff"]).view(pa.string()))
+        1
+    """
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        # Arrow names the index at the end of its message; should it ever stop to, Python finds it.
+        index = str(error).rpartition(" ")[2]
+        return int(index) if index.isdigit() else _first_undecodable(texts.view(_AS_BYTES[texts.type]))
+    return None
+
+
+_AS_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+
+
+def _first_undecodable(values: Any) -> int | None:
+    decoded = (value.as_buffer().to_pybytes().decode("utf-8", "replace") for value in values)
+    originals = (value.as_buffer().to_pybytes() for value in values)
+    return next((i for i, (a, b) in enumerate(zip(decoded, originals, strict=True)) if a.encode() != b), None)
 
 
 def _role_bytes(

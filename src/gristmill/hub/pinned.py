@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +19,9 @@ from gristmill.errors import (
     shorten,
     suggest,
 )
+from gristmill.files.borders import writing
 from gristmill.files.http import HttpSession
+from gristmill.files.paths import safe_join
 from gristmill.hub import urls
 from gristmill.hub.answers import Target
 from gristmill.hub.cache import RepoCache
@@ -212,12 +214,64 @@ class PinnedRepo:
             raise self._offline(f'"{path}"', path)
         return files[path]
 
+    def download_into(self, folder: Path, paths: Sequence[str], workers: int | None = None) -> list[Path]:
+        """Fetches files into a folder, under their names in the repository, past the cache.
+
+        A file that is there with the size it should have is left alone; one that was cut off is gone on with.
+
+        Args:
+            folder: The folder; made if needed.
+            paths: Files in the repository.
+            workers: Most downloads at a time; the client's number by default.
+
+        Returns:
+            Where they are, in the order of `paths`.
+
+        Raises:
+            EntryNotFoundError: No such file at this commit.
+            HubError: As for `download`.
+            UnsafePathError: A name would leave the folder.
+            DiskFullError: There is not enough room for what is missing.
+            FileError: The folder can't be written.
+        """
+        files = [self._entry(path) for path in paths]
+        finals = [safe_join(folder, file.path) for file in files]
+        todo = [
+            self._download_of(file, final.with_name(f".{final.name}.{file.etag[:16]}.part"), final)
+            for file, final in zip(files, finals, strict=True)
+            if not is_whole(final, file)
+        ]
+        with writing(folder):
+            for download in todo:
+                download.final.parent.mkdir(parents=True, exist_ok=True)
+        if todo:
+            self._fetch_all(todo, folder, lambda download: download.final, workers)
+        return finals
+
     def _fetch(self, files: list[RepoFile]) -> list[Path]:
+        downloads = [
+            self._download_of(file, self.cache.part(file.etag), self.cache.blob(file.etag)) for file in files
+        ]
         self.cache.prepare()
-        needed = sum(file.size for file in files)
-        free = shutil.disk_usage(self.cache.folder).free
+        local = self._fetch_all(
+            downloads, self.cache.folder, lambda download: self.cache.link(self.commit, download.file)
+        )
+        self.cache.write_ref(self.revision, self.commit)
+        return local
+
+    def _fetch_all(
+        self,
+        downloads: list[Download],
+        folder: Path,
+        done: Callable[[Download], Path],
+        workers: int | None = None,
+    ) -> list[Path]:
+        """Fetches files in parallel under one bar, if the disk of `folder` has room; `done` says where each is."""
+        self.cache.prepare()
+        needed = sum(download.file.size for download in downloads)
+        free = shutil.disk_usage(folder).free
         if needed > free:
-            raise DiskFullError.from_sizes(self.cache.folder, needed, free)
+            raise DiskFullError.from_sizes(folder, needed, free)
         counting = threading.Lock()
         with progress(f"Downloading {self.repo_id}", needed, "B") as bar:
 
@@ -225,18 +279,15 @@ class PinnedRepo:
                 with counting:
                     bar.update(size)
 
-            def one(file: RepoFile, stop: threading.Event) -> Path:
-                fetch(self.client.session, self._download_of(file), Watch(report, stop))
-                return self.cache.link(self.commit, file)
+            def one(download: Download, stop: threading.Event) -> Path:
+                fetch(self.client.session, download, Watch(report, stop))
+                return done(download)
 
-            local = run_parallel(one, files, self.client.max_workers)
-        self.cache.write_ref(self.revision, self.commit)
-        return local
+            return run_parallel(one, downloads, workers or self.client.max_workers)
 
-    def _download_of(self, file: RepoFile) -> Download:
-        url = self._url(file.path)
-        part, final = self.cache.part(file.etag), self.cache.blob(file.etag)
-        return Download(url, file, part, final, self.cache.lock(file.etag), self._target(file.path).refuse)
+    def _download_of(self, file: RepoFile, part: Path, final: Path) -> Download:
+        lock = self.cache.lock(file.etag)
+        return Download(self._url(file.path), file, part, final, lock, self._target(file.path).refuse)
 
     def read_bytes(self, path: str, limit: int = 10_000_000) -> bytes:
         """Reads a small file whole, fetching it if need be.
