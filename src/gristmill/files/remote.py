@@ -32,7 +32,16 @@ def local_path(path: str | os.PathLike[str]) -> Path | None:
     return Path(rest) if scheme in _LOCAL else None
 
 
-def _open(url: str, options: Mapping[str, Any] | None) -> tuple[Any, str]:
+def open_system(url: str, options: Mapping[str, Any] | None) -> tuple[Any, str]:
+    """Gives the file system of a URL, and what the URL is called there.
+
+    Args:
+        url: A URL of a file system that fsspec knows.
+        options: Options of that file system.
+
+    Raises:
+        InvalidArgumentError: It is not known, or needs a package that is not installed.
+    """
     import fsspec
 
     try:
@@ -64,7 +73,7 @@ def upload_folder(folder: Path, url: str, options: Mapping[str, Any] | None = No
         FileError: The file system refuses.
         InvalidArgumentError: It is not known, or needs a package that is not installed.
     """
-    system, path = _open(url, options)
+    system, path = open_system(url, options)
     path = path.rstrip("/")
     aside = f"{path}.{secrets.token_hex(4)}.incomplete"
     with _talking("write", url):
@@ -96,7 +105,7 @@ def download_folder(url: str, folder: Path, options: Mapping[str, Any] | None = 
         FileError: The file system refuses.
         InvalidArgumentError: It is not known, or needs a package that is not installed.
     """
-    system, path = _open(url, options)
+    system, path = open_system(url, options)
     path = path.rstrip("/")
     with _talking("read", url):
         files = system.find(path)
@@ -123,7 +132,7 @@ def downloaded_file(url: str, options: Mapping[str, Any] | None = None) -> Itera
         FileError: The file system refuses.
         InvalidArgumentError: It is not known, or needs a package that is not installed.
     """
-    system, path = _open(url, options)
+    system, path = open_system(url, options)
     with tempfile.TemporaryDirectory(prefix="gristmill-download-") as folder:
         local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
         with _talking("read", url):
@@ -143,7 +152,7 @@ def uploaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterato
         FileError: The file system refuses.
         InvalidArgumentError: It is not known, or needs a package that is not installed.
     """
-    system, path = _open(url, options)
+    system, path = open_system(url, options)
     with tempfile.TemporaryDirectory(prefix="gristmill-upload-") as folder:
         # Under its own name: writers choose a compression by the suffix.
         local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
@@ -151,3 +160,20 @@ def uploaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterato
         with _talking("write", url):
             system.makedirs(path.rpartition("/")[0], exist_ok=True)
             system.put_file(str(local), path)
+
+
+def remote_identity(url: str, options: Mapping[str, Any] | None = None) -> str:
+    """Gives text that changes when a file on another file system does.
+
+    Args:
+        url: Its name there.
+        options: Options of the file system.
+
+    Raises:
+        FileMissingError: There is none.
+        FileError: The file system refuses.
+        InvalidArgumentError: It is not known, or needs a package that is not installed.
+    """
+    system, path = open_system(url, options)
+    with _talking("read", url):
+        return str(system.ukey(path))
