@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gristmill import config as settings
+from gristmill.build.archives import format_of_members
 from gristmill.build.local import list_folder, local_file
-from gristmill.build.source import DataFile, SplitSource
+from gristmill.build.source import DataFile, SplitSource, fetch_each
 from gristmill.build.user_files import files_of_repo, find_user_files, has_scheme
 from gristmill.errors import (
     CardError,
@@ -35,7 +36,7 @@ from gristmill.files.data_files import (
     resolve_configs,
 )
 from gristmill.files.paths import expand_home
-from gristmill.files.split_names import KNOWN_SUFFIXES, format_of, main_format
+from gristmill.files.split_names import KNOWN_SUFFIXES, format_of, is_archive_file, main_format
 from gristmill.formats.registry import get_format
 from gristmill.hub.card import DatasetCard, parse_card
 from gristmill.hub.client import HubClient, PinnedRepo
@@ -44,6 +45,7 @@ from gristmill.logging import get_logger
 
 _log = get_logger(__name__)
 _LARGEST_CARD = 20_000_000
+_ARCHIVES_LOOKED_INTO = 10
 
 
 @dataclass(frozen=True)
@@ -258,13 +260,11 @@ def _resolved(
     request: Request,
     formats: Mapping[str, str] | None = None,
 ) -> Resolved:
-    chosen = formats or {
-        split: _format_of_split(split, members, place.where) for split, members in files.items()
-    }
+    chosen = formats or {split: _format_of_split(split, members, place) for split, members in files.items()}
     declared = _card_info(place.card, config, request)
     sources = {}
     for split, members in files.items():
-        kept = [f for f in members if formats or format_of(_plain(f.name)) == chosen[split]]
+        kept = [f for f in members if formats or _may_be(chosen[split], _plain(f.name))]
         if len(kept) < len(members):
             names = ", ".join(f.name for f in members if f not in kept)
             _log.warning(
@@ -290,8 +290,17 @@ def _resolved(
     return Resolved(place.where, sources, config.name)
 
 
-def _format_of_split(split: str, files: Sequence[DataFile], where: str) -> str:
+def _may_be(format: str, name: str) -> bool:
+    return format_of(name) == format or is_archive_file(name)
+
+
+def _format_of_split(split: str, files: Sequence[DataFile], place: _Place) -> str:
+    where = place.where
     format = main_format([_plain(file.name) for file in files])
+    archives = [file for file in files if is_archive_file(_plain(file.name))][:_ARCHIVES_LOOKED_INTO]
+    while format is None and archives:
+        [path] = (place.fetch or fetch_each)([archive := archives.pop(0)])
+        format = format_of_members(archive, path)
     if format is None:
         raise DataFilesNotFoundError(
             f'The split "{split}" of {_nothing_readable([_plain(file.name) for file in files], where)} '

@@ -22,6 +22,7 @@ from gristmill.files.split_names import (
     KNOWN_SUFFIXES,
     format_of,
     infer_splits,
+    is_archive_file,
     is_data_file,
     is_description,
     main_format,
@@ -269,9 +270,12 @@ def _infer_below(
     index: PathIndex, folder: str, suffixes: Mapping[str, str], where: str
 ) -> dict[str, tuple[str, ...]]:
     offset = len(folder) + 1 if folder else 0
-    names = [name for path in index.below(folder) if is_data_file(name := path[offset:], suffixes)]
+    below = [path[offset:] for path in index.below(folder)]
+    names = [name for name in below if is_data_file(name, suffixes)]
     wanted = main_format(names, suffixes)
-    splits = infer_splits([name for name in names if format_of(name, suffixes) == wanted], where)
+    # Where there are data files, archives beside them hold something else (images, the same data once more).
+    chosen = [n for n in names if format_of(n, suffixes) == wanted] or list(filter(is_archive_file, below))
+    splits = infer_splits(chosen, where)
     return {
         split: tuple(f"{folder}/{name}" if folder else name for name in files)
         for split, files in splits.items()

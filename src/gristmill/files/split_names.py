@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from gristmill.files.archives import archive_suffix
 from gristmill.files.patterns import is_hidden, natural_key
 from gristmill.logging import get_logger
 
@@ -40,7 +41,7 @@ KNOWN_SUFFIXES: Mapping[str, str] = {
 }
 """Suffix -> format, in the order that wins when a repository has as many files of one format as of another."""
 
-COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz")
+COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
 _IGNORED = {
     "readme.md", "readme.txt", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json",
@@ -94,6 +95,22 @@ def is_data_file(path: str, suffixes: Mapping[str, str] = KNOWN_SUFFIXES) -> boo
     parts = path.split("/")
     return (
         not is_description(path) and not any(map(is_hidden, parts)) and format_of(path, suffixes) is not None
+    )
+
+
+def is_archive_file(path: str) -> bool:
+    """Says whether a search counts a path as an archive that may hold data.
+
+    Example:
+        >>> (
+        ...     is_archive_file("data/train.tar.gz"),
+        ...     is_archive_file("dummy_data.zip"),
+        ...     is_archive_file("a.csv.gz"),
+        ... )
+        (True, False, False)
+    """
+    return (
+        bool(archive_suffix(path)) and not is_description(path) and not any(map(is_hidden, path.split("/")))
     )
 
 

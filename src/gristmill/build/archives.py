@@ -1,0 +1,91 @@
+"""Archives among the data files of a split: what is inside are the data files.
+
+Which split an archive belongs to is said by its own name; which files inside are data, by theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gristmill.build.source import DataFile, SplitSource
+from gristmill.errors import DataFilesNotFoundError
+from gristmill.files.archives import archive_suffix, detect_archive, extract_archive, list_members
+from gristmill.files.patterns import is_hidden, natural_key
+from gristmill.files.split_names import KNOWN_SUFFIXES, format_of, is_data_file, main_format
+
+__all__ = ["format_of_members", "unpack_archives"]
+
+
+def format_of_members(file: DataFile, path: Path) -> str | None:
+    """Names the format that most of the data files in an archive have.
+
+    Args:
+        file: The archive, for errors.
+        path: Where it is.
+
+    Returns:
+        The format; None if nothing inside has the suffix of one.
+
+    Raises:
+        FileFormatError: The archive is damaged.
+        UnsafePathError: A name inside leaves the folder.
+    """
+    names = [member.name for member in list_members(path, file.name)]
+    return main_format([name for name in names if is_data_file(name)])
+
+
+def unpack_archives(
+    source: SplitSource, paths: Sequence[Path], folder: Path
+) -> tuple[SplitSource, list[Path]]:
+    """Puts the data files inside archives in the place of the archives.
+
+    Args:
+        source: A split.
+        paths: Where its files are.
+        folder: Where to extract to: a folder for each archive, named after its identity; one that is there is used.
+
+    Returns:
+        The split with the files inside, named like ``zip://data/a.csv::https://example.org/a.zip``, and where they
+        are; the very same split if there is no archive.
+
+    Raises:
+        DataFilesNotFoundError: An archive holds no data file.
+        FileFormatError: An archive is damaged.
+        DataError: One has too many members, or grows too large.
+        UnsafePathError: A name inside leaves the folder.
+    """
+    files: list[DataFile] = []
+    found: list[Path] = []
+    for file, path in zip(source.files, paths, strict=True):
+        # Parquet and Arrow files are told by their suffix at no cost; a blob in a cache has none, but its name has.
+        named = format_of(file.name) is not None and not archive_suffix(file.name)
+        kind = None if named else detect_archive(path)
+        if kind is None:
+            files.append(file)
+            found.append(path)
+            continue
+        inside = folder / hashlib.sha256(file.identity.encode()).hexdigest()[:32]
+        if not inside.is_dir():
+            extract_archive(path, inside, file.name)
+        for name in _data_files(inside, source.format, file):
+            member = inside / name
+            status = member.stat()
+            identity = f"{file.identity}/{name}"
+            files.append(DataFile(f"{kind}://{name}::{file.name}", identity, status.st_size, member))
+            found.append(member)
+    return (source if tuple(files) == source.files else replace(source, files=tuple(files))), found
+
+
+def _data_files(inside: Path, format: str, file: DataFile) -> list[str]:
+    """Lists the files of a format; all that are not hidden, if none has a suffix that says it is."""
+    names = [path.relative_to(inside).as_posix() for path in inside.rglob("*") if path.is_file()]
+    visible = sorted((name for name in names if not any(map(is_hidden, name.split("/")))), key=natural_key)
+    known = [name for name in visible if is_data_file(name) and format_of(name) == format]
+    if not (known or visible):
+        raise DataFilesNotFoundError(
+            f"The archive {file.name} holds no data files; readable are {', '.join(KNOWN_SUFFIXES)}."
+        )
+    return known or visible
