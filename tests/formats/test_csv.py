@@ -109,6 +109,10 @@ def test_a_column_is_the_narrowest_kind_that_takes_all_cells(path, cells, type_,
     assert (types[0], columns["a"]) == (type_, values)
 
 
+class Semicolons(csv.excel):
+    delimiter = ";"
+
+
 @pytest.mark.parametrize(
     ("text", "options", "columns"),
     [
@@ -146,6 +150,38 @@ def test_a_column_is_the_narrowest_kind_that_takes_all_cells(path, cells, type_,
         ("a,b\n1,1\n", {"dtype": {"a": str, "b": "float32"}}, {"a": ["1"], "b": [1.0]}),
         ("a\n1\n", {"dtype": str}, {"a": ["1"]}),
         ("a,b\nyes,0\nno,1\n", {"true_values": ["yes"], "false_values": ["no"]}, {"a": [True, False], "b": [0, 1]}),
+        # What Arrow's parser does not know is rewritten for it.
+        ("a b  c\n 1 2   3 \n", {"sep": r"\s+"}, {"a": [1], "b": [2], "c": [3]}),
+        ("a||b\n1||\"x||y\"\n", {"sep": r"\|\|"}, {"a": [1], "b": ["x||y"]}),
+        ("a§b\n1§2\n", {"sep": "§"}, {"a": [1], "b": [2]}),
+        ("a, b\n1, \"x, y\"\n", {"skipinitialspace": True}, {"a": [1], "b": ["x, y"]}),
+        ("# hi\na,b#c\n1,2 # x\n\n#3,4\n\"#\",5\n", {"comment": "#"}, {"a": ["1", "#"], "b": [2, 5]}),
+        ("a,b;1,2;3,4;", {"lineterminator": ";"}, {"a": [1, 3], "b": [2, 4]}),
+        ("a,b\n1,2\n3,4\ntotal,6\n", {"skipfooter": 1}, {"a": [1, 3], "b": [2, 4]}),
+        ("a,b\n1,2\n3,4\n5,6\n", {"skiprows": [1]}, {"a": [3, 5], "b": [4, 6]}),
+        ("a,b\n1,2\n3,4\n5,6\n", {"skiprows": lambda i: i % 2 == 1}, {"a": [3], "b": [4]}),
+        ("a,b\n1,2\n\n3,4\n", {"skip_blank_lines": False}, {"a": [1, None, 3], "b": [2, None, 4]}),
+        ("a\n1\n\n3\n", {"skip_blank_lines": False}, {"a": [1, None, 3]}),
+        ("a,b\n1,2,\n3,4,\n", {"index_col": False}, {"a": [1, 3], "b": [2, 4]}),
+        ("a,b\n1,2\n3\n4,5,6\n", {"on_bad_lines": lambda row: row[:2] if len(row) > 2 else None}, {"a": [1, 4], "b": [2, 5]}),
+        ("a,b\n1,2\n3\n", {"on_bad_lines": lambda row: [*row, None]}, {"a": [1, 3], "b": [2, None]}),
+        ("a,b\n1,2\n3\n", {"error_bad_lines": False}, {"a": [1], "b": [2]}),
+        ('a,b\n1,"NA"\n2,NA\n', {"comment": "#"}, {"a": [1, 2], "b": ["NA", None]}),
+        ("a\n1\n2\nx", {"nrows": 2, "comment": "#"}, {"a": [1, 2]}),
+        ("t\na,b\n1,2\n", {"header": 1, "comment": "#"}, {"a": [1], "b": [2]}),
+        # The rest of the documented options.
+        ("a,b,c\n1,x,2\n", {"index_col": "a"}, {"b": ["x"], "c": [2], "a": [1]}),
+        ("a,b,c\n1,x,2\n", {"index_col": [1, 0]}, {"c": [2], "b": ["x"], "a": [1]}),
+        ("a,b\n1,x\n", {"usecols": lambda name: name == "b"}, {"b": ["x"]}),
+        ("a,b\n-,-\nNA,x\n", {"na_values": {"a": ["-"]}}, {"a": [None, None], "b": ["-", "x"]}),
+        ("a,b\n-,-\nNA,x\n", {"na_values": {"a": "-"}, "keep_default_na": False}, {"a": [None, "NA"], "b": ["-", "x"]}),
+        ("a,b\n-999,1\n-999.0,2\n", {"na_values": [-999]}, {"a": [None, None], "b": [1, 2]}),
+        ("a,b\n1,NA\n2,\n", {"converters": {"a": lambda s: int(s) * 2, 1: len}}, {"a": [2, 4], "b": [2, 0]}),
+        ('a;b\n1;"x;y"\n', {"dialect": Semicolons}, {"a": [1], "b": ["x;y"]}),
+        ("a\tb\n1\t2\n", {"dialect": "excel-tab"}, {"a": [1], "b": [2]}),
+        ('"a","b"\n1,"x"\n2,"y"\n', {"quoting": 2}, {"a": [1.0, 2.0], "b": ["x", "y"]}),
+        ('a,b\n1,"x ""y"\n', {"engine": "python", "memory_map": True, "float_precision": "high", "verbose": True}, {"a": [1], "b": ['x "y']}),
+        ('a\n"x\\"y"\n', {"escapechar": "\\", "doublequote": False}, {"a": ['x"y']}),
         ("a\ncafé\n".encode("latin-1"), {"encoding": "latin-1"}, {"a": ["café"]}),
         (b"a\n\xff\n", {"encoding_errors": "replace"}, {"a": ["\ufffd"]}),
         (gzip.compress(b"a\n1\n", mtime=0), {}, {"a": [1]}),
@@ -187,7 +223,9 @@ def test_bytes_that_are_no_text_name_their_line_wherever_blocks_end(path, block_
 @pytest.mark.parametrize(
     "options",
     [{"sep": "||"}, {"sep": "\n"}, {"quotechar": "''"}, {"header": "first"}, {"header": -1}, {"skiprows": "x"},
-     {"on_bad_lines": "ignore"}, {"dtype": {"a": "nonsense"}}, {"names": ["only one"]}, {"encoding": "nonsense"}],
+     {"on_bad_lines": "ignore"}, {"prefix": "X"}, {"mangle_dupe_cols": False}, {"engine": "rust"}, {"header": [0, 1]},
+     {"quoting": 9}, {"dialect": "nonsense"}, {"dialect": 5}, {"parse_dates": True}, {"converters": {"a": 5}}, {"skipfooter": -1},
+     {"sep": "(("}, {"comment": "//"}, {"lineterminator": "ab"}, {"skiprows": [1.5]}, {"dtype": {"a": "nonsense"}}, {"names": ["only one"]}, {"encoding": "nonsense"}],
 )  # fmt: skip
 def test_options_that_cannot_be_used(path, options):
     with pytest.raises(InvalidArgumentError):
@@ -302,3 +340,108 @@ def test_a_mark_of_byte_order_in_the_first_cell_is_text(tmp_path):
         source = SourceFile(tmp_path / name, name)
         rows = [row for _, batch in FORMAT.read(source, options={}) for row in batch.to_pylist()]
         assert rows == [{"s": "\ufeffa", "i": 1}], name
+
+
+def test_dates(path):
+    types, columns = table(
+        path,
+        "d,e,z,n\n2020-01-02,03/02/2020 04,2020-01-02T03:04:05Z,\n2020-01-02 03:04,,2020-01-02 03:04:05+02:00,NA\n",
+        {"parse_dates": ["d", 1, "z", "n"], "date_format": {"e": "%d/%m/%Y %H"}},
+    )
+    assert types == ["timestamp[us]", "timestamp[us]", "timestamp[us, tz=UTC]", "timestamp[us]"]
+    assert [str(v) for v in columns["d"]] == ["2020-01-02 00:00:00", "2020-01-02 03:04:00"]
+    assert [v and str(v) for v in columns["e"]] == ["2020-02-03 04:00:00", None]
+    assert str(columns["z"][1]) == "2020-01-02 01:04:05+00:00"
+    with pytest.raises(CastError, match=r'f, row 1, column "d": .*30 Feb'):
+        table(path, "d\n2020-01-02\n30 Feb\n", {"parse_dates": ["d"]})
+
+
+def test_converters_that_fail_or_differ(path):
+    with pytest.raises(CastError, match=r'f, row 1, column "a": its converter fails on .x.: ValueError'):
+        table(path, "a\n1\nx\n", {"converters": {"a": int}})
+    types, columns = table(
+        path,
+        "a\n1\n2.5\n",
+        {"converters": {"a": lambda s: float(s) if "." in s else int(s)}, "block_bytes": 16},
+    )
+    assert (types, columns) == (["double"], {"a": [1.0, 2.5]})
+    typed = table(
+        path, "a\n1\n", {"converters": {"a": lambda s: s + "!"}}, schema=pa.schema({"a": pa.large_string()})
+    )
+    assert typed == (["large_string"], {"a": ["1!"]})
+
+
+def test_bad_lines_are_counted_and_told_once(path, caplog):
+    with caplog.at_level("WARNING"):
+        text = "a,b\n" + "1,2\n1,2,3\n4\n" * 10
+        assert len(table(path, text, {"on_bad_lines": "warn", "block_bytes": 16})[1]["a"]) == 10
+        assert table(path, text, {"on_bad_lines": "skip"})[1]["a"] == [1] * 10
+    (told,) = caplog.records
+    assert told.getMessage() == "f: 20 rows are left out; the first has 3 cells instead of 2: '1,2,3'"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("a;b\n1;2\n\n#x\n1;2;3\n", {"sep": ";", "comment": "#"}, "f, line 5: a row has 3 cells where there are 2"),
+        ("a,b\n1,'2\n", {"quotechar": "'", "comment": "#"}, "f, line 2: a quote does not end"),
+        (b"a,b\n1,2\n\n\xff\n", {"skipinitialspace": True}, "f, line 4: not valid UTF-8"),
+        ('"a\n', {}, "f, line 1: a quote does not end"),
+    ],
+)  # fmt: skip
+def test_damage_names_the_line_in_any_dialect(path, text, options, words):
+    with pytest.raises(FileFormatError) as caught:
+        table(path, text, options)
+    assert words in str(caught.value)
+
+
+def test_tabs_by_the_name_of_the_file(tmp_path):
+    (tmp_path / "x").write_text("a\tb,c\n1\t2\n")
+    for name, expected in [("d/X.TSV.gz", {"a": 1, "b,c": 2}), ("x.csv", None)]:
+        file = SourceFile(tmp_path / "x", name)
+        if expected is None:
+            with pytest.raises(FileFormatError, match="1 cells where there are 2"):
+                list(FORMAT.read(file))
+        else:
+            assert [row for _, batch in FORMAT.read(file) for row in batch.to_pylist()] == [expected]
+
+
+def test_a_field_of_100_megabytes(path):
+    field = "x" * 50_000_000 + "\n" + '""' * 5 + "y" * 50_000_000
+    path.write_text(f'a,b\n1,"{field}"\n2,z\n')
+    got = [cell for _, batch in FORMAT.read(SourceFile(path)) for cell in batch["b"]]
+    assert len(got[0].as_py()) == 100_000_006
+    assert got[1].as_py() == "z"
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.lists(cells.filter(lambda cell: cell is not None), min_size=2, max_size=2), min_size=1, max_size=6),
+    st.sampled_from([";", "|", "§", "\t"]), st.sampled_from(["'", "´"]), st.booleans(), st.sampled_from([None, "#"]),
+)  # fmt: skip
+def test_every_dialect_gives_its_cells(tmp_path_factory, rows, sep, quote, doubled, comment):
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(
+            out, delimiter=sep, quotechar=quote, doublequote=doubled, escapechar="^", quoting=csv.QUOTE_ALL
+        )
+        writer.writerows([["a", "b"], *rows])
+    options = {"sep": sep, "quotechar": quote, "doublequote": doubled, "escapechar": "^", "comment": comment}
+    schema = pa.schema({"a": pa.string(), "b": pa.string()})
+    batches = [batch for _, batch in FORMAT.read(SourceFile(path), options=options, schema=schema)]
+    assert [list(row.values()) for batch in batches for row in batch.to_pylist()] == rows
+
+
+@pytest.mark.parametrize("options", [{}, {"comment": "#"}, {"sep": ";", "skipinitialspace": True}])
+def test_positions_lead_back_in_every_dialect(path, options):
+    sep = options.get("sep", ",")
+    text = f"a{sep}b\n" + "".join(f"{i}{sep}x{i}\n" for i in range(200))
+    path.write_text(text)
+    options = {**options, "block_bytes": 100}
+    for position, _ in FORMAT.read(SourceFile(path), options=options):
+        rest = [
+            row["a"]
+            for _, batch in FORMAT.read(SourceFile(path), options=options, start=position)
+            for row in batch.to_pylist()
+        ]
+        assert rest == list(range(position.row, 200))

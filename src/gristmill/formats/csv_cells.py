@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import csv
 import io
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from gristmill.errors import ColumnNotFoundError, DataError, FileFormatError, InvalidArgumentError
+from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.formats.csv_options import CsvOptions
+from gristmill.formats.csv_scan import Record, RewrittenCsv, bad_row, records, split_lines
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import (
     RECORD_LIMIT,
@@ -102,9 +103,12 @@ def column_names(file: SourceFile, options: CsvOptions) -> list[str]:
 
 @contextlib.contextmanager
 def _opened(file: SourceFile, options: CsvOptions) -> Iterator[tuple[_Head, Any]]:
-    stream, _ = open_utf8(file, options.encoding, options.encoding_errors)
+    if options.needs_rewriting:
+        stream: Any = RewrittenCsv(file, options)
+    else:
+        stream, _ = open_utf8(file, options.encoding, options.encoding_errors)
     with contextlib.closing(stream):
-        yield _head(stream, file, options), stream
+        yield _head(stream, file, options.plain), stream
 
 
 def _head(stream: Any, file: SourceFile, options: CsvOptions) -> _Head:
@@ -125,20 +129,21 @@ def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) 
     if not done:
         lines = lines[:-1]  # it may go on
     first = options.skiprows or 0
-    records = _records(lines[first:], first, file, options)
+    assert isinstance(first, int)  # other forms are rewritten
     header = options.header_row
     wanted = header + 1 if header is not None else 1
-    found = []
-    for _ in range(wanted):
-        record = next(records, None)
-        if record is None:
+    found: list[Record] = []
+    for record in records(_texts(lines, first, file), options, first):
+        if len(found) == wanted:
             break
-        found.append(record)
-    # The last line read may be the first of several of one record: one more line must be there, or the end.
-    used = found[-1][1] if found else first
-    if not done and (len(found) < wanted or used >= len(lines)):
+        if not (record.is_blank and options.skip_blank_lines):
+            found.append(record)
+    used = found[-1].line + found[-1].lines if found else first
+    if not done and (len(found) < wanted or found[-1].is_open):
         return None
-    cells = found[-1][0] if len(found) == wanted else []
+    if found and found[-1].is_open and header is not None:
+        raise FileFormatError.at("a quote does not end", file=file.name, line=found[-1].line + 1)
+    cells = [text for text, _ in found[-1].cells] if len(found) == wanted else []
     if header is None:
         names = _given(options, len(cells), file) if cells else options.given_names or []
         begin = first
@@ -148,35 +153,9 @@ def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) 
     return _Head(names, begin, data[sum(map(len, lines[:begin])) :])
 
 
-def _records(
-    lines: list[bytes], first: int, file: SourceFile, options: CsvOptions
-) -> Iterator[tuple[list[str], int]]:
-    """Parses records with Python's reader; yields their cells and the number of lines up to their end."""
-
-    def text() -> Iterator[str]:
-        for i, line in enumerate(lines):
-            yield Block(line, 0, first + i).text(file)
-
-    reader = csv.reader(text(), **_dialect(options))
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise FileFormatError.at(
-                f"can't be read as CSV: {error}", file=file.name, line=first + reader.line_num
-            ) from error
-        if cells or not options.skip_blank_lines:
-            yield cells, first + reader.line_num
-
-
-def _dialect(options: CsvOptions) -> dict[str, Any]:
-    quoting = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
-    return {
-        "delimiter": options.separator, "quotechar": options.quote, "quoting": quoting,
-        "escapechar": options.escapechar, "doublequote": options.doublequote,
-    }  # fmt: skip
+def _texts(lines: list[bytes], first: int, file: SourceFile) -> Iterator[tuple[str, str]]:
+    for i, line in enumerate(lines[first:]):
+        yield from split_lines(Block(line, 0, first + i).text(file))
 
 
 def _given(options: CsvOptions, cells: int, file: SourceFile) -> list[str]:
@@ -245,19 +224,19 @@ def _parse(
     with _opened(file, options) as (head, stream):
         if not head.names or not head.rest.strip(b"\r\n"):
             return False
-        wanted = _wanted(head.names, options, columns)
-        bad = _BadRows(file, options)
+        wanted, plain = _wanted(head.names, options, columns), options.plain
+        bad = _BadRows(file, plain)
         try:
             reader = pacsv.open_csv(
                 pa.PythonFile(_Rest(head, stream, file), mode="r"),
                 read_options=pacsv.ReadOptions(block_size=block_bytes, column_names=head.names),
                 parse_options=pacsv.ParseOptions(
-                    delimiter=options.separator,
-                    quote_char=options.quote or False,
-                    double_quote=options.doublequote,
-                    escape_char=options.escapechar or False,
-                    newlines_in_values=options.quote is not None,
-                    ignore_empty_lines=options.skip_blank_lines,
+                    delimiter=plain.separator,
+                    quote_char=plain.quote or False,
+                    double_quote=plain.doublequote,
+                    escape_char=plain.escapechar or False,
+                    newlines_in_values=plain.quote is not None,
+                    ignore_empty_lines=plain.skip_blank_lines,
                     invalid_row_handler=bad,
                 ),
                 convert_options=pacsv.ConvertOptions(
@@ -279,67 +258,65 @@ def _parse(
                 return True
             _explain(error, bad, file, options, head)
             raise
+        bad.tell()
     return False
 
 
 def _wanted(names: list[str], options: CsvOptions, columns: list[str] | None) -> list[str]:
-    if options.usecols is not None:
-        asked = [names[c] if isinstance(c, int) and c < len(names) else str(c) for c in options.usecols]
-        for name in asked:
-            if name not in names:
-                raise ColumnNotFoundError.from_name(name, names)
-        names = [name for name in names if name in asked]
-    return names if columns is None else [name for name in columns if name in names]
+    used = options.used_names(names)
+    return used if columns is None else [name for name in columns if name in used]
 
 
 class _BadRows:
     """What pyarrow asks about rows with more or fewer cells than there are columns."""
 
     def __init__(self, file: SourceFile, options: CsvOptions) -> None:
-        self._file, self._action = file, options.on_bad_lines
+        self._file, self._action = file, options.bad_lines
         self.first: Any = None
+        self.count = 0
 
     def __call__(self, row: Any) -> str:
         """Decides about one row."""
         self.first = self.first or row
-        if self._action == "warn":
-            _log.warning(
-                "%s: a row with %d cells instead of %d is left out: %.80s",
-                self._file.name, row.actual_columns, row.expected_columns, row.text,
-            )  # fmt: skip
+        self.count += 1
         return "error" if self._action == "error" else "skip"
+
+    def tell(self) -> None:
+        """Says how many rows were left out, once for a file."""
+        if self.count and self._action == "warn":
+            row = self.first
+            first = f"{row.actual_columns} cells instead of {row.expected_columns}: {row.text[:80]!r}"
+            _warn_once(self._file.name, str(self._file.path), self.count, first)
+
+
+@lru_cache(maxsize=256)
+def _warn_once(name: str, _path: str, count: int, first: str) -> None:
+    _log.warning("%s: %d rows are left out; the first has %s", name, count, first)
 
 
 def _explain(error: Exception, bad: _BadRows, file: SourceFile, options: CsvOptions, head: _Head) -> None:
     """Raises an error that names the line, as far as a second, slower look finds it."""
     if bad.first is not None:
         line = _line_of_bad_row(file, options, head)
-        raise FileFormatError.at(
-            f"a row has {bad.first.actual_columns} cells where there are {bad.first.expected_columns} columns: "
-            f"{bad.first.text[:80]!r}",
-            file=file.name,
-            line=line,
-            remedy='Mend the row, pass the right sep= or quotechar=, or on_bad_lines="skip".',
-        ) from error
+        row = bad.first
+        raise bad_row(file, line, row.actual_columns, row.expected_columns, row.text) from error
 
 
 def _line_of_bad_row(file: SourceFile, options: CsvOptions, head: _Head) -> int | None:
     with _opened(file, options) as (_, stream):
-        lines = _stream_lines(_Rest(head, stream, file))
-        reader = csv.reader((line.decode("utf-8", "replace") for line in lines), **_dialect(options))
-        try:
-            for cells in reader:
-                if len(cells) != len(head.names) and (cells or not options.skip_blank_lines):
-                    return head.lines + reader.line_num
-        except csv.Error:
-            return None
+        lines = (match[0].decode("utf-8", "replace") for match in _stream_lines(_Rest(head, stream, file)))
+        for record in records(
+            (line for text in lines for line in split_lines(text)), options.plain, head.lines
+        ):
+            if len(record.cells) != len(head.names) and not (record.is_blank and options.skip_blank_lines):
+                return record.line + 1
     return None
 
 
-def _stream_lines(rest: _Rest) -> Iterator[bytes]:
+def _stream_lines(rest: _Rest) -> Iterator[Any]:
     data = b""
     while more := rest.read(1 << 20):
-        *lines, data = (data + more).splitlines(keepends=True)
-        yield from lines
-    if data:
-        yield data
+        found = [match for match in _LINE.finditer(data + more) if match[0]]
+        data = found.pop()[0] if found else b""
+        yield from found
+    yield from (match for match in _LINE.finditer(data) if match[0])
