@@ -1,3 +1,6 @@
+import contextlib
+import hashlib
+import json
 import random
 import shutil
 import signal
@@ -13,11 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill import build
-from gristmill.build import write_split
+from gristmill.build import prepare as prepare_module
+from gristmill.build import write_group
 from gristmill.build.keys import safe_name, shard_names, split_folder, split_key
 from gristmill.build.local import local_file
 from gristmill.build.prepare import is_prepared, prepare
 from gristmill.build.source import DataFile, SplitSource, fetch_each
+from gristmill.build.write_group import cut_into_groups
 from gristmill.errors import (
     DatasetGenerationCastError,
     DatasetGenerationError,
@@ -26,17 +31,18 @@ from gristmill.errors import (
     InvalidArgumentError,
     SchemaConflictError,
 )
-from gristmill.features import ClassLabel, Features, Value
+from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.info import DatasetInfo
 from gristmill.table.arrow_file import open_arrow, open_many
 from gristmill.table.origins import Origins
+from tests.processes import Forks
 
 
-def source_of(folder, *tables, **changes):
+def source_of(folder, *tables, group=2, **changes):
     files = []
     for number, table in enumerate(tables):
         path = folder / f"{number}.parquet"
-        pq.write_table(pa.table(table) if isinstance(table, dict) else table, path, row_group_size=2)
+        pq.write_table(pa.table(table) if isinstance(table, dict) else table, path, row_group_size=group)
         files.append(local_file(path, path.name))
     source = SplitSource("poems", "me___poems", "me/poems", None, "default", "train", "parquet", tuple(files))
     return replace(source, **changes)
@@ -56,6 +62,7 @@ def test_a_prepared_split(tmp_path):
     assert folder.parent == tmp_path / "cache/me___poems/default/0.0.0"
     assert sorted(path.name for path in folder.iterdir()) == [
         "dataset_info.json",
+        "files.json",
         "origins.json",
         "poems-train.arrow",
     ]
@@ -71,8 +78,6 @@ def test_a_prepared_split(tmp_path):
     split = info.splits["train"]
     assert (split.num_examples, split.original_shard_lengths) == (4, [3, 1])
     assert split.num_bytes == info.dataset_size
-    import json
-
     origins = Origins.from_json(json.loads((folder / "origins.json").read_text()))
     assert origins.to_table().to_pylist() == [
         {"source": "me/poems", "revision": None, "file": file, "row_index": row}
@@ -159,7 +164,7 @@ def test_an_empty_file_keeps_its_columns(tmp_path):
 
 
 def test_large_splits_are_cut_into_shards(tmp_path, monkeypatch):
-    monkeypatch.setattr(write_split, "SHARD_BYTES", 16)
+    monkeypatch.setattr(write_group, "SHARD_BYTES", 16)
     folder = prepare(source_of(tmp_path, {"a": list(range(6))}), tmp_path / "cache")
     assert sorted(path.name for path in folder.glob("*.arrow")) == shard_names("poems-train", 3)
     assert [row["a"] for row in rows(folder)] == list(range(6))
@@ -218,60 +223,211 @@ def test_a_file_without_a_place_is_missing():
 
 
 SCRIPT = """
-import sys, time
+import sys
 from pathlib import Path
 from gristmill.build.local import local_file
 from gristmill.build.prepare import prepare
 from gristmill.build.source import SplitSource, fetch_each
-files = tuple(local_file(Path(p), Path(p).name) for p in sys.argv[2:])
-def fetch(files):
-    print("building", flush=True)
-    return fetch_each(files)
-source = SplitSource("poems", "p", "p", None, "default", "train", "parquet", files, fetch)
-print(prepare(source, Path(sys.argv[1])), flush=True)
+import gristmill.formats.parquet
+def run(cache, *paths):
+    files = tuple(local_file(Path(p), Path(p).name) for p in paths)
+    def fetch(files):
+        print("building", flush=True)
+        return fetch_each(files)
+    source = SplitSource("poems", "p", "p", None, "default", "train", "parquet", files, fetch)
+    print(prepare(source, Path(cache)), flush=True)
 """
+QUIET = SCRIPT.replace('print("building", flush=True)', "pass").replace(
+    "print(prepare(source, Path(cache)), flush=True)", "prepare(source, Path(cache))"
+)
+ONE = SCRIPT + "run(*sys.argv[1:])"
 
 
-@pytest.mark.slow
-def test_killed_at_any_moment_it_is_whole_or_absent(tmp_path):
-    table = pa.table({"a": list(range(200_000)), "b": ["text"] * 200_000})
-    source = source_of(tmp_path, pa.table({"a": [0], "b": ["x"]}), place="p", source="p")
-    paths = []
-    for number in range(4):
-        paths.append(str(tmp_path / f"{number}.parquet"))
-        pq.write_table(table, paths[-1])
-    cache = tmp_path / "cache"
-    command = [sys.executable, "-c", SCRIPT, str(cache), *paths]
-    started = time.monotonic()
-    whole = Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
-    expected = open_arrow(whole / "poems-train.arrow").num_rows
-    whole_time = time.monotonic() - started
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_killed_at_any_moment_it_is_whole_or_absent(tmp_path, monkeypatch):
+    """Kills the build at 30 random points; the next one gives the same bytes and leaves nothing else behind."""
+    table = pa.table({"a": list(range(60_000)), "b": ["text"] * 60_000})
+    source = source_of(tmp_path, *[table] * 4, group=20_000, place="p", source="p")
+    cache, paths = tmp_path / "cache", [file.path for file in source.files]
     chance = random.Random(3)
-    interrupted = 0
-    for _ in range(10):
-        shutil.rmtree(whole, ignore_errors=True)
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        process.stdout.readline()  # it has begun to build
-        time.sleep(chance.random() * min(whole_time, 0.5))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        interrupted += not is_prepared(whole)
-        assert not is_prepared(whole) or open_arrow(whole / "poems-train.arrow").num_rows == expected
-        again = subprocess.run(command, check=True, capture_output=True, text=True)
-        assert Path(again.stdout.split()[-1]) == whole
-        assert open_arrow(whole / "poems-train.arrow").num_rows == expected
-        assert [path.name for path in whole.parent.iterdir()] == [whole.name]
-    assert interrupted
-    assert split_folder(source, cache).parent == whole.parent
+    endings = set()
+    monkeypatch.setattr(write_group, "GROUP_BYTES", 100_000)
+    small = "from gristmill.build import write_group; write_group.GROUP_BYTES = 100_000\n"
+    with Forks(small + QUIET) as forks:
+        forks.start(cache, *paths)
+        assert forks.end() == 0
+        started = time.monotonic()
+        whole = prepare(source, cache, force=True)
+        took = time.monotonic() - started
+        expected = contents(whole)
+        assert len(expected) > 4
+        for _ in range(30):
+            shutil.rmtree(whole)
+            pid = forks.start(cache, *paths)
+            time.sleep(chance.random() * took * 1.2)
+            endings.add(forks.kill(pid))
+            assert not is_prepared(whole) or contents(whole) == expected
+            forks.start(cache, *paths)
+            assert forks.end() == 0
+            assert contents(whole) == expected
+            assert [path.name for path in whole.parent.iterdir()] == [whole.name]
+    assert -signal.SIGKILL in endings
+    assert split_folder(source, cache) == whole
 
 
 def test_two_processes_build_once(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": list(range(500_000))}), path)
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "cache"), str(path)]
+    command = [sys.executable, "-c", ONE, str(tmp_path / "cache"), str(path)]
     jobs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     outputs = [job.communicate()[0] for job in jobs]
     assert [job.returncode for job in jobs] == [0, 0, 0]
     assert sum(output.count("building") for output in outputs) == 1
     assert len({output.split()[-1] for output in outputs}) == 1
+
+
+NO_FLOCK = """
+import errno, fcntl
+def refuse(*_):
+    raise OSError(errno.ENOLCK, "no locks here")
+fcntl.flock = refuse
+"""
+
+
+@pytest.mark.parametrize("disk", ["with locks", "without locks"])
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+def test_one_that_waits_goes_on_when_the_builder_dies(tmp_path, disk, ending):
+    path, stop = tmp_path / "a.parquet", tmp_path / "stop"
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+    stop.touch()
+    hang = """
+import time
+import gristmill.build.source as module
+real = module.fetch_each
+def hang(files):
+    while Path(STOP).exists():
+        time.sleep(0.01)
+    return real(files)
+module.fetch_each = hang
+"""
+    before = (NO_FLOCK if disk == "without locks" else "") + "from pathlib import Path\n"
+    builder = before + f"STOP = {str(stop)!r}\n" + hang + ONE
+    command = [str(tmp_path / "cache"), str(path)]
+    first = subprocess.Popen([sys.executable, "-c", builder, *command], stdout=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    assert first.stdout.readline() == "building\n"
+    second = subprocess.Popen(
+        [sys.executable, "-c", before + ONE, *command], stdout=subprocess.PIPE, text=True
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        second.wait(1.0)
+    first.send_signal(ending)
+    first.communicate()
+    output = second.communicate(timeout=60)[0].split()
+    assert (second.returncode, output[0]) == (0, "building")
+    whole = Path(output[-1])
+    assert rows(whole) == [{"a": 1}, {"a": 2}]
+    assert [path.name for path in whole.parent.iterdir()] == [whole.name]
+
+
+def test_where_nothing_can_be_locked_the_first_to_finish_wins(tmp_path, monkeypatch):
+    monkeypatch.setattr(prepare_module, "lock", lambda path: contextlib.nullcontext())
+    source = source_of(tmp_path, {"a": [1]})
+    made = []
+
+    def fetch(files):
+        made.append(prepare(source, tmp_path / "cache").stat().st_ino)
+        return fetch_each(files)
+
+    folder = prepare(replace(source, fetch=fetch), tmp_path / "cache")
+    assert [folder.stat().st_ino] == made
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_what_is_written_does_not_depend_on_the_workers(tmp_path, monkeypatch):
+    monkeypatch.setattr(write_group, "GROUP_BYTES", 1)
+    tables: list[Any] = [
+        {"a": [number, None]} if number % 3 else {"a": [None], "b": ["x"]} for number in range(12)
+    ]
+    source = source_of(tmp_path, *tables)
+    folders = [prepare(source, tmp_path / f"cache{n}", num_proc=n) for n in (1, 2, 5, None)]
+    assert len({str(sorted(contents(folder).items())) for folder in folders}) == 1
+    assert len(list(folders[0].glob("*.arrow"))) == 12
+    assert [row["a"] for row in rows(folders[0])] == [x for table in tables for x in table["a"]]
+
+
+def test_the_first_of_several_errors_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(write_group, "GROUP_BYTES", 1)
+    source = source_of(tmp_path, *[{"a": [1]}] * 8)
+    for number in (3, 6):
+        source.files[number].path.write_bytes(b"PAR1 no")
+    for workers in (1, 4):
+        with pytest.raises(DatasetGenerationError, match=r"3\.parquet"):
+            prepare(source, tmp_path / "cache", num_proc=workers)
+
+
+def json_source(folder, *texts, **changes):
+    files = []
+    for number, text in enumerate(texts):
+        path = folder / f"{number}.jsonl"
+        path.write_text(text)
+        files.append(local_file(path, path.name))
+    return replace(
+        SplitSource("poems", "poems", "poems", None, "default", "train", "json", tuple(files)), **changes
+    )
+
+
+@pytest.mark.parametrize("group", [1, 40, 10**9])
+def test_types_that_only_later_files_show(tmp_path, monkeypatch, group):
+    """However files are put together, the result is that of all of them at once."""
+    monkeypatch.setattr(write_group, "GROUP_BYTES", group)
+    texts = ['{"x": null}', '{"x": 1}\n{"x": 2}', '{"x": 2.5}', '{"x": 3, "y": {"k": []}}', '{"y": {"l": 1}}']
+    folder = prepare(json_source(tmp_path, *texts), tmp_path / "cache")
+    assert info_of(folder).features == Features(
+        {"x": Value("float64"), "y": {"k": List(Value("null")), "l": Value("int64")}}
+    )
+    assert [row["x"] for row in rows(folder)] == [None, 1.0, 2.0, 2.5, 3.0, None]
+    assert rows(folder)[4]["y"] == {"k": [], "l": None}
+    assert info_of(folder).splits["train"].original_shard_lengths == [1, 2, 1, 1, 1]
+    origins = Origins.from_json(json.loads((folder / "origins.json").read_text())).to_table().to_pylist()
+    assert [(row["file"], row["row_index"]) for row in origins][1:4] == [
+        ("1.jsonl", 0), ("1.jsonl", 1), ("2.jsonl", 0),
+    ]  # fmt: skip
+
+
+def test_groups_of_files():
+    assert cut_into_groups([]) == [range(0)]
+    assert cut_into_groups([0, 0]) == [range(2)]
+    assert [len(group) for group in cut_into_groups([10**6] * 40)] == [16, 16, 8]
+    assert len(cut_into_groups([10**8] * 1000)) <= 64
+
+
+def test_sizes_and_checksums_of_the_data_files(tmp_path):
+    source = source_of(tmp_path, {"a": [1]})
+    data = source.files[0].path.read_bytes()
+    known = info_of(prepare(source, tmp_path / "cache")).download_checksums
+    assert known == {"0.parquet": {"num_bytes": len(data), "checksum": None}}
+    again = info_of(prepare(source, tmp_path / "cache", force=True, checksums=True))
+    digest = hashlib.sha256(data).hexdigest()
+    assert again.download_checksums["0.parquet"]["checksum"] == digest
+    large = replace(source, files=(replace(source.files[0], identity="0" * 64),))
+    assert info_of(prepare(large, tmp_path / "cache")).download_checksums["0.parquet"]["checksum"] == "0" * 64
+
+
+def test_room_for_the_rows_is_asked_for_as_well(tmp_path, monkeypatch):
+    asked = []
+
+    def has_room(needed, directory="."):
+        asked.append(needed)
+        return len(asked) < 2
+
+    monkeypatch.setattr(build, "has_sufficient_disk_space", has_room)
+    source = source_of(tmp_path, {"a": list(range(9999)), "b": [7] * 9999}, group=9999, columns=("a",))
+    with pytest.raises(DiskFullError):
+        prepare(source, tmp_path / "cache")
+    assert asked[0] == source.files[0].size
+    assert 70_000 < asked[1] < 90_000 * 2
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]

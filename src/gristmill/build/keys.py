@@ -13,7 +13,7 @@ from gristmill.features import Features
 from gristmill.fingerprint import Hasher
 
 # Raised when what is written into a prepared folder changes its meaning.
-_LAYOUT = 1
+_LAYOUT = 2
 _VERSION = "0.0.0"
 
 

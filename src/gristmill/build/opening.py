@@ -1,10 +1,16 @@
-"""A prepared split, opened: its Arrow files are mapped, nothing is read; slices and joins of such splits."""
+"""A prepared split, opened: its Arrow files are mapped, nothing is read; slices and joins of such splits.
+
+What Gristmill prepared was whole when it got its name, and what is used in place was looked through; so here sizes, end
+marks, numbers of rows and columns are compared, which costs the same for a file of any size.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +18,17 @@ from pathlib import Path
 import pyarrow as pa
 
 from gristmill import config
-from gristmill.build.keys import shard_names, shard_stem
+from gristmill.build.in_place import with_columns
 from gristmill.build.prepare import ORIGINS_FILENAME
+from gristmill.build.shards import read_files
 from gristmill.build.split_spec import SplitPart
 from gristmill.errors import FileFormatError
 from gristmill.features import Features
 from gristmill.files.borders import reading
 from gristmill.info import DatasetInfo
 from gristmill.splits import SplitInfo
-from gristmill.table.arrow_file import open_many
+from gristmill.table.arrow_file import open_arrow
 from gristmill.table.origins import Origins
-
-_MOST_SHARDS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class OpenRows:
         fingerprint: The hash that stands for the rows.
         origins: Where each row came from, if known.
         cache_dir: Where transforms keep their results.
-        cache_files: The Arrow files behind the table, in order.
+        cache_files: The Arrow files behind the table, in order; those used in place lie elsewhere.
     """
 
     table: pa.Table
@@ -97,20 +102,36 @@ def open_prepared(
         FileFormatError: A file is damaged.
     """
     info, split = _read_info(folder)
-    # Named, not searched for: results of `map` are kept in the same folder.
-    stem = shard_stem(info.dataset_name or "", split.name)
-    files = tuple(folder / name for name in shard_names(stem, len(split.shard_lengths or [1])))
+    # Listed, not searched for: results of `map` are kept in the same folder.
+    shards, _ = read_files(folder)
+    for shard in shards:
+        shard.check()
+    files = tuple(shard.path for shard in shards)
     in_memory = keep_in_memory
     if in_memory is None:
         in_memory = (info.dataset_size or 0) < config.IN_MEMORY_MAX_SIZE
-    table = open_many(list(files), in_memory=in_memory)
+    table = _open_files(folder, files, info.features or Features(), in_memory)
     if table.num_rows != split.num_examples:
         raise FileFormatError.at(f"has {table.num_rows} rows, not {split.num_examples}", file=folder)
-    if not table.schema.equals((info.features or Features()).arrow_schema):
-        raise FileFormatError.at("has other columns than its dataset_info.json names", file=folder)
+    with contextlib.suppress(OSError):
+        os.utime(
+            folder
+        )  # "last used", for whoever tidies the cache; a cache that is read-only is never tidied
     origins = _read_origins(folder / ORIGINS_FILENAME, source, revision)
     fingerprint = hashlib.sha256("/".join(folder.parts[-4:]).encode()).hexdigest()[:16]
     return OpenSplit(folder, files, table, info, split, origins, fingerprint)
+
+
+def _open_files(folder: Path, files: Sequence[Path], features: Features, in_memory: bool) -> pa.Table:
+    if not files:
+        raise FileFormatError.at("names no Arrow file", file=folder)
+    tables = []
+    for file in files:
+        table = with_columns(open_arrow(file, in_memory), features)
+        if table is None:
+            raise FileFormatError.at(f"has other columns than {folder}/dataset_info.json names", file=file)
+        tables.append(table)
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
 
 
 def _read_info(folder: Path) -> tuple[DatasetInfo, SplitInfo]:
@@ -125,15 +146,9 @@ def _read_info(folder: Path) -> tuple[DatasetInfo, SplitInfo]:
         info.dataset_size or 0,
         info.download_size or 0,
     )
-    lengths: object = [] if split.shard_lengths is None else split.shard_lengths
     # Read from a file, so nothing has been checked yet; what is odd here would surface somewhere far away.
-    sound = (
-        all(isinstance(name, str) for name in names)
-        and all(isinstance(size, int) and size >= 0 for size in sizes)
-        and isinstance(lengths, list)
-        and len(lengths) <= _MOST_SHARDS
-    )
-    if not sound:
+    sound = all(isinstance(size, int) and size >= 0 for size in sizes)
+    if not sound or not all(isinstance(name, str) for name in names):
         raise FileFormatError.at("its dataset_info.json holds what no run writes", file=folder)
     return info, split
 

@@ -2,18 +2,24 @@
 
 The folder is written under a temporary name and renamed; a lock beside it makes other processes wait and then use what
 the first one made. Killed at any moment, the next run finds the folder whole or not at all, and sweeps what was left.
+Where a disk can't lock, two processes may build at once: the first to finish wins, the other one uses what it made.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gristmill import build, config
+from gristmill.build.archives import unpack_archives
+from gristmill.build.downloaded import checksums_of, prepared_size
+from gristmill.build.in_place import use_in_place
 from gristmill.build.keys import split_folder
+from gristmill.build.shards import record, write_files
 from gristmill.build.source import SplitSource
 from gristmill.build.write_split import WrittenSplit, write_split
 from gristmill.errors import (
@@ -35,16 +41,32 @@ ORIGINS_FILENAME = "origins.json"
 _log = get_logger(__name__)
 
 
-def prepare(source: SplitSource, cache: Path, *, force: bool = False) -> Path:
+class _FasterError(Exception):
+    """Another process has given the folder its name while this one was building."""
+
+
+def prepare(
+    source: SplitSource,
+    cache: Path,
+    *,
+    force: bool = False,
+    num_proc: int | None = None,
+    checksums: bool = False,
+) -> Path:
     """Makes sure that a split is prepared.
 
     Args:
         source: The split; its files are fetched only if it has to be prepared.
         cache: The datasets cache.
         force: Prepare again what is there already.
+        num_proc: How many groups of files are worked on at a time; as many as there are processors, up to four, if left
+            out. The result does not depend on it.
+        checksums: Record the SHA-256 of each data file in `DatasetInfo.download_checksums`, not only its size; for
+            what is prepared already it is left as it is.
 
     Returns:
-        The folder with its Arrow files, ``dataset_info.json`` and ``origins.json``.
+        The folder with ``dataset_info.json``, ``origins.json``, ``files.json`` and, unless the data files themselves
+        serve as such, its Arrow files.
 
     Raises:
         DatasetGenerationCastError: The files do not share one schema, or a value does not fit a declared type.
@@ -56,11 +78,17 @@ def prepare(source: SplitSource, cache: Path, *, force: bool = False) -> Path:
     if not force and is_prepared(folder):
         _log.info("using the prepared split %s in %s", source.split, folder)
         return folder
-    with lock(folder.with_name(folder.name + ".lock")):
+    with lock(lock_of(folder)):
         if force or not is_prepared(folder):
             sweep(folder.parent)
-            _build(source, folder)
+            with contextlib.suppress(_FasterError):
+                _build(source, folder, force, num_proc, checksums)
     return folder
+
+
+def lock_of(folder: Path) -> Path:
+    """Names the lock that whoever writes or deletes a prepared folder holds."""
+    return folder.with_name(f"{folder.name}.lock")
 
 
 def is_prepared(folder: Path) -> bool:
@@ -68,22 +96,43 @@ def is_prepared(folder: Path) -> bool:
     return (folder / config.DATASET_INFO_FILENAME).is_file()
 
 
-def _build(source: SplitSource, folder: Path) -> None:
+def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None, checksums: bool) -> None:
     size = sum(file.size for file in source.files)
-    # Looked up at the call: users replace it where a cluster's disks report nonsense.
-    if not build.has_sufficient_disk_space(size, folder.parent):
-        raise DiskFullError.from_sizes(folder.parent, size, _free(folder.parent))
+    if source.format != "arrow":
+        _check_room(size, folder.parent)
     paths = source.fetch(source.files)
     with _generating(source), atomic_folder(folder) as temporary:
-        written = write_split(source, paths, temporary)
+        extracted = temporary / "extracted"
+        unpacked, inside = unpack_archives(source, paths, extracted)
+        # What was extracted goes with the rows written, so it can't be used in place.
+        written = use_in_place(source, paths, temporary) if unpacked is source else None
+        if written is None:
+            _check_room(prepared_size(unpacked, inside), folder.parent)
+            written = write_split(unpacked, inside, temporary, num_proc)
+            shutil.rmtree(extracted, ignore_errors=True)
         origins = None if written.origins is None else written.origins.to_json()
+        info = _info(source, written, size)
+        info.download_checksums = checksums_of(source.files, paths, checksums)
         # No file here needs to be atomic by itself: the folder is, and all of it is synced once before the rename.
         _write_json(temporary / ORIGINS_FILENAME, origins, separators=(",", ":"))
-        _write_json(
-            temporary / config.DATASET_INFO_FILENAME, _info(source, written, size).to_dict(), indent=2
-        )
-        rows = sum(written.shard_rows)
-    _log.info("prepared %d rows of the split %s of %s in %s", rows, source.split, source.source, folder)
+        _write_json(temporary / config.DATASET_INFO_FILENAME, info.to_dict(), indent=2)
+        write_files(temporary, [record(path, in_place=written.in_place) for path in written.shards])
+        if not force and is_prepared(folder):
+            raise _FasterError
+    _log.info(
+        "prepared %d rows of the split %s of %s in %s%s",
+        sum(written.shard_rows),
+        source.split,
+        source.source,
+        folder,
+        ", used in place" if written.in_place else "",
+    )
+
+
+def _check_room(needed: int, folder: Path) -> None:
+    # Looked up at the call: users replace it where a cluster's disks report nonsense.
+    if not build.has_sufficient_disk_space(needed, folder):
+        raise DiskFullError.from_sizes(folder, needed, _free(folder))
 
 
 def _write_json(path: Path, value: object, **style: Any) -> None:
@@ -92,8 +141,6 @@ def _write_json(path: Path, value: object, **style: Any) -> None:
 
 
 def _free(folder: Path) -> int:
-    import shutil
-
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
@@ -113,7 +160,7 @@ def _info(source: SplitSource, written: WrittenSplit, download_size: int) -> Dat
             name=source.split,
             num_bytes=size,
             num_examples=sum(written.shard_rows),
-            shard_lengths=written.shard_rows if len(written.shard_rows) > 1 else None,
+            shard_lengths=written.shard_rows if len(written.shards) > 1 else None,
             original_shard_lengths=written.rows_by_file if len(written.rows_by_file) > 1 else None,
         )
     )

@@ -1,28 +1,42 @@
-"""Reads the files of a split and writes its Arrow files: first the columns are settled, then rows are written once."""
+"""The data files of a split, read and written as Arrow files with one schema, by several workers at a time.
+
+The columns are settled over all files before the folder gets its name. Where a schema lies in a header or footer that
+is done first; text has to be parsed to know its types, so there each group of files is written with the types it has
+itself, and once more, rarely, if those of all files turn out to be wider.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-import pyarrow as pa
-
-from gristmill.build.ahead import read_ahead
-from gristmill.build.columns import SplitColumns
 from gristmill.build.keys import shard_names, shard_stem
 from gristmill.build.source import SplitSource
+from gristmill.build.write_group import (
+    Job,
+    Run,
+    WrittenGroup,
+    cut_into_groups,
+    numbered,
+    same_columns,
+    write_group,
+)
 from gristmill.features import Features
-from gristmill.formats.base import Format
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
 from gristmill.progress import progress
 from gristmill.table.arrow_file import ArrowFileWriter
 from gristmill.table.origins import Origins
 
-SHARD_BYTES = 500_000_000
-"""A new Arrow file begins when one has grown to this size."""
+T = TypeVar("T")
+_SCHEMA_FIRST = ("arrow", "parquet")
+# Each worker holds a few batches; more of them than this seldom finish sooner.
+_MOST_WORKERS = 4
 
 
 @dataclass(frozen=True)
@@ -31,26 +45,35 @@ class WrittenSplit:
 
     Attributes:
         features: The columns.
+        shards: Its Arrow files, in order.
         shard_rows: Rows of each Arrow file.
         num_bytes: Bytes of Arrow data in all of them.
         rows_by_file: Rows each data file gave.
         origins: Where each row came from; None if rows were filtered out while reading, so that nobody counted.
+        in_place: The Arrow files are the data files themselves.
     """
 
     features: Features
+    shards: list[Path]
     shard_rows: list[int]
     num_bytes: int
     rows_by_file: list[int]
     origins: Origins | None
+    in_place: bool = False
 
 
-def write_split(source: SplitSource, paths: Sequence[Path], folder: Path) -> WrittenSplit:
+def write_split(
+    source: SplitSource, paths: Sequence[Path], folder: Path, num_proc: int | None = None
+) -> WrittenSplit:
     """Writes the Arrow files of a split.
 
     Args:
         source: The split.
         paths: Where each of ``source.files`` is on this machine.
         folder: An empty folder for the Arrow files.
+        num_proc: How many groups of files are worked on at a time; as many as there are processors, up to four, if left
+            out. Reading and writing leave the interpreter's lock alone, so the workers are threads. What is written
+            does not depend on it.
 
     Returns:
         What was written.
@@ -63,114 +86,111 @@ def write_split(source: SplitSource, paths: Sequence[Path], folder: Path) -> Wri
     format = get_format(source.format)
     options = format.parse_options(source.options)
     files = [SourceFile(path, file.name) for file, path in zip(source.files, paths, strict=True)]
-    features = settle_features(source, format, options, files)
-    schema = features.arrow_schema
-    shards = _Shards(folder, shard_stem(source.dataset, source.split), schema)
-    runs: list[list[_Run]] = []
-    try:
-        with progress(f"Preparing {source.split}") as bar:
-            for file in files:
-                runs.append([])
-                batches = format.read(
-                    file, options=options, columns=source.columns, filters=source.filters, schema=schema
-                )
-                for position, batch in read_ahead(batches):
-                    shards.write(batch)
-                    _extend(runs[-1], position.row, batch.num_rows)
-                    bar.update(batch.num_rows)
-        rows, size = shards.finish()
-    except BaseException as error:
-        shards.abandon(error)
-        raise
+    groups = list(numbered(files, cut_into_groups([path.stat().st_size for path in paths])))
+    workers = min(len(groups), num_proc or min(_MOST_WORKERS, _processors()))
+    with progress(f"Preparing {source.split}") as bar:
+        job = Job(source, format, options, folder, bar)
+        features = source.features
+        if features is None and source.format in _SCHEMA_FIRST:
+            features = settle_features(job, files)
+        work = [partial(write_group, job, number, members, features) for number, members in groups]
+        written = _run(job, work, workers)
+        if features is None:
+            written = _with_common_columns(job, groups, written, workers)
+    shards = _named(folder, shard_stem(source.dataset, source.split), written)
+    runs = [file_runs for group in written for file_runs in group.runs]
     filtered = source.filters is not None or getattr(options, "filters", None) is not None
-    origins = None if filtered else _origins(source, runs)
-    rows_by_file = [sum(run.rows for run in file_runs) for file_runs in runs]
-    return WrittenSplit(features, rows, size, rows_by_file, origins)
+    return WrittenSplit(
+        written[0].features,
+        [path for path, _, _ in shards],
+        [rows for _, rows, _ in shards],
+        sum(size for _, _, size in shards),
+        [sum(run.rows for run in file_runs) for file_runs in runs],
+        None if filtered else origins_of(source, runs),
+    )
 
 
-def settle_features(
-    source: SplitSource, format: Format[Any], options: Any, files: Sequence[SourceFile]
-) -> Features:
-    """Finds the columns that hold the rows of all files.
+def settle_features(job: Job, files: Sequence[SourceFile]) -> Features:
+    """Finds the columns that hold the rows of all files, looking at headers and footers only.
 
     Args:
-        source: The split; its declared features come first.
-        format: The format of the files.
-        options: The format's options.
-        files: The files.
+        job: The split and its format.
+        files: Its files.
 
     Raises:
         SchemaConflictError: Two files disagree on a column's type.
     """
-    if source.features is not None:
-        return source.features
-    columns = SplitColumns(source.card_features, format.clash(options))
+    columns = job.columns()
     for file in files:
-        schema = format.infer_schema(file, options)
-        if source.columns is not None:
-            kept = [schema.field(name) for name in source.columns if name in schema.names]
-            schema = pa.schema(kept, schema.metadata)
-        columns.learn(schema, file.name)
+        columns.learn(job.infer(file), file.name)
     return columns.features()
 
 
-class _Shards:
-    """Arrow files of bounded size, written one after another; at the end they are numbered if there are several."""
+def _with_common_columns(
+    job: Job,
+    groups: Sequence[tuple[int, list[SourceFile]]],
+    written: Sequence[WrittenGroup],
+    workers: int,
+) -> list[WrittenGroup]:
+    """Writes groups once more whose columns are not those of all files."""
+    if len(written) == 1:
+        return list(written)
+    columns = job.columns()
+    for (_, files), group in zip(groups, written, strict=True):
+        for file, schema in zip(files, group.schemas, strict=True):
+            columns.learn(schema, file.name)
+    features = columns.features()
 
-    def __init__(self, folder: Path, stem: str, schema: pa.Schema) -> None:
-        self._folder = folder
-        self._stem = stem
-        self._schema = schema
-        self._writer: ArrowFileWriter | None = None
-        self._done: list[ArrowFileWriter] = []
+    def settled(number: int, files: Sequence[SourceFile]) -> WrittenGroup:
+        group = written[number]
+        if same_columns(group.features, features):
+            return replace(group, features=features)
+        for path, _, _ in group.shards:
+            path.unlink()
+        return write_group(job, number, files, features)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        if self._writer is not None and self._writer.num_bytes >= SHARD_BYTES:
-            self._close()
-        if self._writer is None:
-            path = self._folder / f"part-{len(self._done):05}.arrow"
-            # The folder is synced as a whole before it gets its name.
-            self._writer = ArrowFileWriter(path, self._schema, durable=False).__enter__()
-        self._writer.write_batch(batch)
-
-    def _close(self) -> None:
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.__exit__(None, None, None)
-            self._done.append(writer)
-
-    def finish(self) -> tuple[list[int], int]:
-        """Gives the files their final names; there is at least one. Returns the rows of each, and the bytes of all."""
-        if self._writer is None and not self._done:
-            self.write(pa.RecordBatch.from_pylist([], schema=self._schema))
-        self._close()
-        for writer, name in zip(self._done, shard_names(self._stem, len(self._done)), strict=True):
-            writer.path.replace(self._folder / name)
-        return [writer.num_rows for writer in self._done], sum(writer.num_bytes for writer in self._done)
-
-    def abandon(self, error: BaseException) -> None:
-        """Drops the file being written."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.__exit__(type(error), error, error.__traceback__)
+    return _run(job, [partial(settled, number, files) for number, files in groups], workers)
 
 
-@dataclass
-class _Run:
-    """Rows that follow each other in one file: the index of the first, and how many."""
+def _run(job: Job, work: Sequence[Callable[[], T]], workers: int) -> list[T]:
+    """Does pieces of work in threads; the first of them that fails, in order, says what went wrong."""
+    if workers <= 1:
+        return [piece() for piece in work]
+    with ThreadPoolExecutor(workers, thread_name_prefix="gristmill-prepare") as pool:
+        coming = [pool.submit(piece) for piece in work]
+        try:
+            return [one.result() for one in coming]
+        except BaseException:
+            job.stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
-    first: int
-    rows: int
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _extend(runs: list[_Run], first: int, rows: int) -> None:
-    if runs and runs[-1].first + runs[-1].rows == first:
-        runs[-1].rows += rows
-    elif rows:
-        runs.append(_Run(first, rows))
+def _named(folder: Path, stem: str, written: Sequence[WrittenGroup]) -> list[tuple[Path, int, int]]:
+    """Gives the Arrow files their final names; there is at least one."""
+    shards = [shard for group in written for shard in group.shards]
+    if not shards:
+        with ArrowFileWriter(
+            folder / "part.arrow", written[0].features.arrow_schema, durable=False
+        ) as writer:
+            shards = [(writer.path, 0, 0)]
+    named = []
+    for (path, rows, size), name in zip(shards, shard_names(stem, len(shards)), strict=True):
+        named.append((path.replace(folder / name), rows, size))
+    return named
 
 
-def _origins(source: SplitSource, runs: list[list[_Run]]) -> Origins:
+def origins_of(source: SplitSource, runs: Sequence[Sequence[Run]]) -> Origins:
+    """Says where each row came from.
+
+    Args:
+        source: The split.
+        runs: For each of its files, the rows it gave.
+    """
     return Origins.concat(
         Origins.single(source.source, None, file.name, run.rows, run.first)
         for file, file_runs in zip(source.files, runs, strict=True)

@@ -1,0 +1,94 @@
+"""What is on record of the data files themselves: sizes, checksums, the room their rows will take."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gristmill.build.source import DataFile, SplitSource
+from gristmill.errors import FileFormatError
+from gristmill.files.borders import reading
+
+__all__ = ["checksums_of", "prepared_size", "sha256_of"]
+
+
+def sha256_of(path: Path) -> str:
+    """Computes the SHA-256 of a file, in pieces.
+
+    Args:
+        path: The file.
+
+    Raises:
+        FileMissingError: There is no such file.
+        FileError: It can't be read.
+    """
+    state, buffer = hashlib.sha256(), bytearray(1 << 20)
+    view = memoryview(buffer)
+    with reading(path, "bytes"), path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            state.update(view[:size])
+    return state.hexdigest()
+
+
+def checksums_of(files: Sequence[DataFile], paths: Sequence[Path], hashed: bool) -> dict[str, Any]:
+    """Gives what `DatasetInfo.download_checksums` documents: size and SHA-256 of each data file by its name.
+
+    Args:
+        files: The data files.
+        paths: Where each is on this machine.
+        hashed: Compute the hashes that are not known; if not, those are None.
+
+    Raises:
+        FileError: A file can't be read.
+    """
+    known = {}
+    for file, path in zip(files, paths, strict=True):
+        # The Hub identifies large files by their SHA-256, which was checked as they came in.
+        digest = file.identity if _is_sha256(file.identity) else None
+        with reading(path, "bytes"):
+            size = path.stat().st_size
+        known[file.name] = {
+            "num_bytes": size,
+            "checksum": sha256_of(path) if digest is None and hashed else digest,
+        }
+    return known
+
+
+def _is_sha256(text: str) -> bool:
+    return len(text) == 64 and set(text) <= set("0123456789abcdef")
+
+
+def prepared_size(source: SplitSource, paths: Sequence[Path]) -> int:
+    """Estimates the bytes that the rows of files take once they are prepared, without reading rows.
+
+    Args:
+        source: The split.
+        paths: Where its files are on this machine.
+
+    Returns:
+        For Parquet the bytes that the footers tell, of the columns asked for; else the size of the files.
+    """
+    if source.format != "parquet":
+        return sum(path.stat().st_size for path in paths)
+    import pyarrow.parquet as pq
+
+    total = 0
+    for path in paths:
+        try:
+            with reading(path, "Parquet"):
+                footer = pq.read_metadata(path)
+        except FileFormatError:
+            continue  # whoever reads the file says what is wrong with it
+        wanted = None if source.columns is None else set(source.columns)
+        for group in range(footer.num_row_groups):
+            row_group = footer.row_group(group)
+            if wanted is None:
+                total += row_group.total_byte_size
+                continue
+            for number in range(row_group.num_columns):
+                column = row_group.column(number)
+                if column.path_in_schema.partition(".")[0] in wanted:
+                    total += column.total_uncompressed_size
+    return total

@@ -1,0 +1,248 @@
+"""Neighbouring data files of a split, written as Arrow files of their own: the piece that one worker does.
+
+How a split is cut into groups depends on its files alone, so the same files give the same bytes however many workers
+there are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+from typing_extensions import Self
+
+from gristmill.build.ahead import read_ahead
+from gristmill.build.columns import SplitColumns
+from gristmill.build.source import SplitSource
+from gristmill.features import Features
+from gristmill.formats.base import Format
+from gristmill.formats.source import SourceFile
+from gristmill.progress import Progress
+from gristmill.table.arrow_file import ArrowFileWriter
+
+SHARD_BYTES = 500_000_000
+"""A new Arrow file begins when one has grown to this size."""
+GROUP_BYTES = 16_000_000
+"""Files are put together until they have this many bytes ..."""
+MOST_GROUPS = 64
+"""... or more, so that there are no more groups than this."""
+
+
+class StoppedError(Exception):
+    """Ends a worker when another one has failed; never leaves `write_split`."""
+
+
+@dataclass
+class Run:
+    """Rows that follow each other in one file: the index of the first, and how many."""
+
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all groups of a split have in common.
+
+    Attributes:
+        source: The split.
+        format: The format of its files.
+        options: The format's options.
+        folder: Where Arrow files go.
+        bar: Told of rows as they are written.
+        stop: Once set, workers end.
+    """
+
+    source: SplitSource
+    format: Format[Any]
+    options: Any
+    folder: Path
+    bar: Progress
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def infer(self, file: SourceFile) -> pa.Schema:
+        """Finds the schema of a file, of the columns asked for."""
+        if self.stop.is_set():
+            raise StoppedError
+        schema = self.format.infer_schema(file, self.options)
+        if self.source.columns is None:
+            return schema
+        kept = [schema.field(name) for name in self.source.columns if name in schema.names]
+        return pa.schema(kept, schema.metadata)
+
+    def columns(self) -> SplitColumns:
+        """Begins to settle columns."""
+        return SplitColumns(self.source.card_features, self.format.clash(self.options))
+
+
+@dataclass(frozen=True)
+class WrittenGroup:
+    """What writing a group gave.
+
+    Attributes:
+        features: The columns it was written with.
+        schemas: The schema of each file, if they had to be found.
+        shards: Its Arrow files: path, rows and bytes of Arrow data of each.
+        runs: For each file, the rows it gave.
+    """
+
+    features: Features
+    schemas: list[pa.Schema]
+    shards: list[tuple[Path, int, int]]
+    runs: list[list[Run]]
+
+
+def cut_into_groups(sizes: Sequence[int]) -> list[range]:
+    """Cuts the files of a split into groups of neighbours.
+
+    Args:
+        sizes: Bytes of each file.
+
+    Returns:
+        Positions of the files of each group; at least one group.
+
+    Example:
+        >>> cut_into_groups([9_000_000, 9_000_000, 1, 40_000_000])
+        [range(0, 2), range(2, 4)]
+    """
+    wanted = max(GROUP_BYTES, -(-sum(sizes) // MOST_GROUPS))
+    groups, start, held = [], 0, 0
+    for position, size in enumerate(sizes):
+        held += size
+        if held >= wanted:
+            groups.append(range(start, position + 1))
+            start, held = position + 1, 0
+    if start < len(sizes) or not groups:
+        groups.append(range(start, len(sizes)))
+    return groups
+
+
+def write_group(
+    job: Job, number: int, files: Sequence[SourceFile], features: Features | None = None
+) -> WrittenGroup:
+    """Writes the rows of a group.
+
+    Args:
+        job: What all groups have in common.
+        number: Which group it is; part of the names of its Arrow files.
+        files: Its files.
+        features: The columns, if they are settled. If not, each file is written right after its types were found, while
+            what was parsed is still there; should a later file of the group widen them, the group is written anew.
+
+    Raises:
+        SchemaConflictError: Two files disagree on a column's type.
+        CastError: A value does not fit a declared type.
+        FileFormatError: A file is damaged.
+        StoppedError: Another group has failed.
+    """
+    if features is not None:
+        with _Shards(job.folder, number, features) as shards:
+            runs = [_write_file(job, file, shards) for file in files]
+        return WrittenGroup(features, [], shards.done, runs)
+    columns, schemas = job.columns(), []
+    for file in files[:1]:
+        schemas.append(job.infer(file))
+        columns.learn(schemas[0], file.name)
+    first = columns.features()
+    runs = []
+    with _Shards(job.folder, number, first) as shards:
+        for position, file in enumerate(files):
+            if position:
+                schemas.append(job.infer(file))
+                columns.learn(schemas[-1], file.name)
+                if not same_columns(columns.features(), first):
+                    break
+            runs.append(_write_file(job, file, shards))
+    if len(runs) == len(files):
+        return WrittenGroup(first, schemas, shards.done, runs)
+    shards.discard()
+    for file in files[len(schemas) :]:
+        schemas.append(job.infer(file))
+        columns.learn(schemas[-1], file.name)
+    again = write_group(job, number, files, columns.features())
+    return WrittenGroup(again.features, schemas, again.shards, again.runs)
+
+
+def same_columns(one: Features, other: Features) -> bool:
+    """Says whether two sets of columns are the same, their order included."""
+    return list(one) == list(other) and one == other
+
+
+def _write_file(job: Job, file: SourceFile, shards: _Shards) -> list[Run]:
+    source, runs = job.source, list[Run]()
+    batches = job.format.read(
+        file, options=job.options, columns=source.columns, filters=source.filters, schema=shards.schema
+    )
+    with contextlib.closing(read_ahead(batches)) as ahead:
+        for position, batch in ahead:
+            if job.stop.is_set():
+                raise StoppedError
+            shards.write(batch)
+            _extend(runs, position.row, batch.num_rows)
+            job.bar.update(batch.num_rows)
+    return runs
+
+
+def _extend(runs: list[Run], first: int, rows: int) -> None:
+    if runs and runs[-1].first + runs[-1].rows == first:
+        runs[-1].rows += rows
+    elif rows:
+        runs.append(Run(first, rows))
+
+
+class _Shards:
+    """Arrow files of bounded size, written one after another."""
+
+    def __init__(self, folder: Path, number: int, features: Features) -> None:
+        self.schema = features.arrow_schema
+        self.done: list[tuple[Path, int, int]] = []
+        self._folder = folder
+        self._number = number
+        self._writer: ArrowFileWriter | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._close()
+        elif self._writer is not None:
+            self._writer.__exit__(kind, error, trace)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Adds rows; those of a batch stay in one file."""
+        if batch.num_rows == 0:
+            return
+        if self._writer is not None and self._writer.num_bytes >= SHARD_BYTES:
+            self._close()
+        if self._writer is None:
+            path = self._folder / f"part-{self._number:05}-{len(self.done):05}.arrow"
+            # The folder is synced as a whole before it gets its name.
+            self._writer = ArrowFileWriter(path, self.schema, durable=False).__enter__()
+        self._writer.write_batch(batch)
+
+    def _close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.__exit__(None, None, None)
+            self.done.append((writer.path, writer.num_rows, writer.num_bytes))
+
+    def discard(self) -> None:
+        """Deletes what was written."""
+        for path, _, _ in self.done:
+            path.unlink(missing_ok=True)
+        self.done.clear()
+
+
+def numbered(files: Sequence[SourceFile], groups: Sequence[range]) -> Iterator[tuple[int, list[SourceFile]]]:
+    """Yields the number and the files of each group."""
+    for number, group in enumerate(groups):
+        yield number, [files[position] for position in group]
