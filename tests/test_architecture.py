@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "gristmill"
 # floor below. A name is a package (folder) or a module directly under gristmill/; the longest match counts.
 FLOORS = [
     {"errors", "_version"},
-    {"arguments", "config", "logging", "not_there_yet", "optional"},
+    {"arguments", "config", "logging", "naming", "not_there_yet", "optional", "version"},
     {"progress"},
     {"files", "features"},
     {"table", "hub", "fingerprint", "splits"},
@@ -21,7 +21,8 @@ FLOORS = [
     {"iterable"},
     {"search"},
     {"dataset"},
-    {"dataset_dict", "combine"},
+    {"dataset_dict", "combine", "download"},
+    {"builder"},
     {"load", "hub.server"},
     {"corpus", "docs_file"},
     {"demo"},
@@ -32,7 +33,7 @@ FLOORS = [
 # Which rooms may import a heavy or optional library, at any depth of the code.
 HEAVY = {
     "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "build", "load",
-                "calling", "iterable",
+                "calling", "iterable", "builder",
                 "fingerprint", "corpus", "files.borders", "files.compression", "demo", "info", "docs_file"},
     "numpy": {"features", "table", "formats", "formatting", "engine", "iterable", "dataset", "dataset_dict", "fingerprint",
               "corpus", "docs_file", "search"},

@@ -15,10 +15,18 @@ from gristmill.not_there_yet import MissingFunction, missing_class
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares this list with _HOMES
     from gristmill import config, errors, logging
     from gristmill import errors as exceptions
+    from gristmill.builder import ArrowBasedBuilder, BuilderConfig, DatasetBuilder, GeneratorBasedBuilder
     from gristmill.combine import concatenate_datasets, interleave_datasets
     from gristmill.dataset import Column, Dataset
     from gristmill.dataset_dict import DatasetDict
     from gristmill.docs_file import DocsFile
+    from gristmill.download import (
+        DownloadConfig,
+        DownloadManager,
+        DownloadMode,
+        StreamingDownloadManager,
+        VerificationMode,
+    )
     from gristmill.features import (
         Array2D,
         Array3D,
@@ -37,7 +45,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill.fingerprint import disable_caching, enable_caching, is_caching_enabled
     from gristmill.hub.client import HubClient
     from gristmill.info import DatasetInfo
-    from gristmill.load import DownloadMode, VerificationMode, load_dataset, load_from_disk
+    from gristmill.load import load_dataset, load_from_disk
     from gristmill.progress import (
         are_progress_bars_disabled,
         disable_progress_bar,
@@ -53,9 +61,11 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
         Split,
         SplitBase,
         SplitDict,
+        SplitGenerator,
         SplitInfo,
         SubSplitInfo,
     )
+    from gristmill.version import Version
 
 # Public name -> the module it lives in. A name that is itself a module maps to "".
 _HOMES = {
@@ -63,14 +73,20 @@ _HOMES = {
     "Array3D": "features",
     "Array4D": "features",
     "Array5D": "features",
+    "ArrowBasedBuilder": "builder",
+    "BuilderConfig": "builder",
     "ClassLabel": "features",
     "Column": "dataset",
     "Dataset": "dataset",
+    "DatasetBuilder": "builder",
     "DatasetDict": "dataset_dict",
     "DatasetInfo": "info",
     "DocsFile": "docs_file",
-    "DownloadMode": "load",
+    "DownloadConfig": "download",
+    "DownloadManager": "download",
+    "DownloadMode": "download",
     "Features": "features",
+    "GeneratorBasedBuilder": "builder",
     "HubClient": "hub.client",
     "Json": "features",
     "LargeList": "features",
@@ -82,12 +98,15 @@ _HOMES = {
     "Split": "splits",
     "SplitBase": "splits",
     "SplitDict": "splits",
+    "SplitGenerator": "splits",
     "SplitInfo": "splits",
+    "StreamingDownloadManager": "download",
     "SubSplitInfo": "splits",
     "Translation": "features",
     "TranslationVariableLanguages": "features",
     "Value": "features",
-    "VerificationMode": "load",
+    "VerificationMode": "download",
+    "Version": "version",
     "are_progress_bars_disabled": "progress",
     "concatenate_datasets": "combine",
     "config": "",
@@ -109,15 +128,9 @@ _HOMES = {
 
 # Documented names whose work is still to come: importable, fit for isinstance, a clear error when used.
 _MISSING_CLASSES = [
-    "ArrowBasedBuilder",
     "Audio",
     "BioSequence",
     "BioStructure",
-    "BuilderConfig",
-    "DatasetBuilder",
-    "DownloadConfig",
-    "DownloadManager",
-    "GeneratorBasedBuilder",
     "Image",
     "IterableColumn",
     "IterableDataset",
@@ -125,9 +138,6 @@ _MISSING_CLASSES = [
     "Mesh",
     "Nifti",
     "Pdf",
-    "SplitGenerator",
-    "StreamingDownloadManager",
-    "Version",
     "Video",
 ]
 _MISSING_FUNCTIONS = [

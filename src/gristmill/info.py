@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from gristmill.features import Features
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import reading
 from gristmill.splits import SplitDict
+from gristmill.version import Version
 
 __all__ = ["DatasetInfo", "wanted_features"]
 
@@ -34,7 +36,7 @@ class DatasetInfo:
         builder_name: What prepared it, for example ``"parquet"``.
         dataset_name: Its short name.
         config_name: The config it is.
-        version: Its version, as text.
+        version: Its version.
         splits: Its splits.
         download_checksums: Size and checksum of each file downloaded, by URL.
         download_size: Bytes downloaded.
@@ -57,7 +59,7 @@ class DatasetInfo:
     builder_name: str | None = None
     dataset_name: str | None = None
     config_name: str | None = None
-    version: str | None = None
+    version: Version | str | None = None
     splits: SplitDict | None = None
     download_checksums: dict[str, Any] | None = None
     download_size: int | None = None
@@ -74,6 +76,9 @@ class DatasetInfo:
         features: Any = self.features
         if features is not None and not isinstance(features, Features):
             self.features = Features.from_dict(features)
+        if isinstance(self.version, str):
+            with contextlib.suppress(InvalidArgumentError):  # text of another form stays text
+                self.version = Version(self.version)
         splits: Any = self.splits
         if splits is not None and not isinstance(splits, SplitDict):
             self.splits = SplitDict.from_split_dict(splits)
@@ -133,6 +138,8 @@ class DatasetInfo:
             "license": self.license,
             **self._known(),
         }
+        if self.version is not None:
+            plain["version"] = str(self.version)
         if self.features is not None:
             plain["features"] = self.features.to_dict()
         if self.splits is not None:

@@ -10,8 +10,9 @@
 When none opens, the error lists what was tried and why each failed.
 """
 
+from gristmill.download import DownloadMode, VerificationMode
 from gristmill.load.from_disk import load_from_disk
-from gristmill.load.loading import DownloadMode, VerificationMode, load_dataset
+from gristmill.load.loading import load_dataset
 from gristmill.load.preview import Preview, preview_dataset
 
 __all__ = ["DownloadMode", "Preview", "VerificationMode", "load_dataset", "load_from_disk", "preview_dataset"]

@@ -5,58 +5,32 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
-import enum
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
 from gristmill import config
-from gristmill.build.combine import info_of, info_with
-from gristmill.build.opening import OpenSplit, join_parts
+from gristmill.build.combine import info_of
 from gristmill.build.resolve import Request
-from gristmill.build.split_spec import in_shape, wanted_parts
+from gristmill.builder.opening import shape, split_names
 from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
+from gristmill.download import DownloadMode, VerificationMode
+from gristmill.download.modes import parse_choice
 from gristmill.errors import InvalidArgumentError, NotThereYetError
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import get_format, known_formats
-from gristmill.load.finding import Found, Settings, find_dataset
+from gristmill.load.finding import Settings, find_dataset
 from gristmill.logging import get_logger
 from gristmill.splits import NamedSplit
 
-__all__ = ["DownloadMode", "VerificationMode", "load_dataset"]
+__all__ = ["load_dataset"]
 
 _log = get_logger(__name__)
 
 DataFilesArgument = str | Path | Sequence[Any] | Mapping[str, Any]
-
-
-class DownloadMode(enum.Enum):
-    """What to do with what is in the caches already; `load_dataset` takes the value's text as well.
-
-    Example:
-        >>> DownloadMode("force_redownload") is DownloadMode.FORCE_REDOWNLOAD
-        True
-    """
-
-    REUSE_DATASET_IF_EXISTS = "reuse_dataset_if_exists"
-    REUSE_CACHE_IF_EXISTS = "reuse_cache_if_exists"
-    FORCE_REDOWNLOAD = "force_redownload"
-
-
-class VerificationMode(enum.Enum):
-    """How much to check. Downloads are always checked by size and hash, whatever is chosen here.
-
-    Example:
-        >>> VerificationMode("no_checks") is VerificationMode.NO_CHECKS
-        True
-    """
-
-    ALL_CHECKS = "all_checks"
-    BASIC_CHECKS = "basic_checks"
-    NO_CHECKS = "no_checks"
 
 
 # What comes back depends on `split=` alone; these say so to type checkers and editors.
@@ -167,8 +141,9 @@ def load_dataset(
     if streaming:
         raise NotThereYetError.from_name("load_dataset(streaming=True)")
     request = _make_request(name, data_dir, data_files, features, token, download_config, config_kwargs)
-    forced = _choice("download_mode", download_mode, DownloadMode) is DownloadMode.FORCE_REDOWNLOAD
-    _choice("verification_mode", verification_mode, VerificationMode)
+    mode = parse_choice("download_mode", download_mode, DownloadMode, DownloadMode.REUSE_DATASET_IF_EXISTS)
+    forced = mode is DownloadMode.FORCE_REDOWNLOAD
+    parse_choice("verification_mode", verification_mode, VerificationMode, VerificationMode.BASIC_CHECKS)
     if num_proc is not None and num_proc < 1:
         raise InvalidArgumentError.from_value("num_proc", num_proc, "a number of processes, 1 or more")
     cache = expand_home(cache_dir or config.HF_DATASETS_CACHE)
@@ -176,25 +151,10 @@ def load_dataset(
     with contextlib.closing(request):
         found = find_dataset(str(path), "main" if revision is None else str(revision), request, settings)
         wanted: Any = {name: name for name in found.known} if split is None else split
-        names: dict[str, None] = {}
-        parts = in_shape(wanted, lambda one: wanted_parts(one, found.known, found.where))
-        in_shape(parts, lambda part: names.update({part.split: None}))
-        opened = found.open(list(names))
-    shaped: Dataset | DatasetDict | list[Dataset] = _shape(opened, wanted, found)
-    return shaped
-
-
-def _shape(opened: dict[str, OpenSplit], wanted: Any, found: Found) -> Any:
-    """Gives what was opened the shape that was asked for."""
+        opened = found.open(split_names(wanted, found.known, found.where))
     info = info_of(list(opened.values()))
-
-    def dataset(one: object) -> Dataset:
-        parts = wanted_parts(one, found.known, found.where)
-        rows = vars(join_parts(parts, opened))
-        return Dataset._from_parts(**rows, info=info_with(info, opened[parts[0].split]))
-
-    shaped = in_shape(wanted, dataset)
-    return DatasetDict(shaped) if isinstance(shaped, dict) else shaped
+    shaped: Dataset | DatasetDict | list[Dataset] = shape(opened, info, wanted, found.known, found.where)
+    return shaped
 
 
 def _make_request(
@@ -236,11 +196,3 @@ def _check_spelling(options: Iterable[str]) -> None:
         formats = [get_format(format) for format in known_formats()]
         if not any(name in {field.name for field in dataclasses.fields(one.options)} for one in formats):
             raise InvalidArgumentError.from_choice("argument of load_dataset", name, arguments)
-
-
-def _choice(argument: str, value: enum.Enum | str | None, kind: type[enum.Enum]) -> enum.Enum | None:
-    try:
-        return None if value is None else kind(value)
-    except ValueError as error:
-        choices = [str(member.value) for member in kind]
-        raise InvalidArgumentError.from_choice(argument, str(value), choices) from error

@@ -1,5 +1,6 @@
 """Names of splits, what is known about each, and which of their rows are meant by ``"train[:10%]"``."""
 
+from gristmill.splits.generator import SplitGenerator
 from gristmill.splits.infos import SplitDict, SplitInfo, SplitReadInstruction, SubSplitInfo
 from gristmill.splits.instructions import ReadInstruction
 from gristmill.splits.names import NamedSplit, NamedSplitAll, PercentSlice, Split, SplitBase, percent
@@ -12,6 +13,7 @@ __all__ = [
     "Split",
     "SplitBase",
     "SplitDict",
+    "SplitGenerator",
     "SplitInfo",
     "SplitReadInstruction",
     "SubSplitInfo",

@@ -1,0 +1,111 @@
+"""Archives and compressed files, extracted once into the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from gristmill.errors import FileMissingError
+from gristmill.files.archives import detect_archive, extract_archive, iter_archive
+from gristmill.files.atomic import atomic_file
+from gristmill.files.compression import open_decompressed
+from gristmill.files.lock import lock
+
+__all__ = ["ArchiveIterable", "FilesIterable", "extract_file"]
+
+_HIDDEN = (".", "__")
+_COPY_BYTES = 1 << 20
+
+
+def extract_file(path: Path, folder: Path, force: bool = False) -> Path:
+    """Extracts an archive into a folder, or decompresses a file; anything else is given back as it is.
+
+    Args:
+        path: The file; what it is, its content says.
+        folder: The cache of extracted files.
+        force: Extract again.
+
+    Returns:
+        A folder for an archive, a file for a compressed file; the path itself for any other.
+
+    Raises:
+        FileMissingError: There is no such file.
+        DataError: It is damaged, grows out of all proportion, or names in it leave its folder.
+    """
+    if path.is_dir():
+        return path
+    kind = detect_archive(path)
+    if kind is None:
+        with open_decompressed(path)[0] as stream:
+            compressed = not _is_plain(stream)
+        if not compressed:
+            return path
+    status = path.stat()
+    identity = f"{path.resolve()}:{status.st_size}:{status.st_mtime_ns}"
+    target = folder / hashlib.sha256(identity.encode()).hexdigest()
+    with lock(target.with_name(f"{target.name}.lock")):
+        if force or not target.exists():
+            if kind is not None:
+                extract_archive(path, target)
+            else:
+                with open_decompressed(path)[0] as stream, atomic_file(target) as out:
+                    shutil.copyfileobj(stream, out, _COPY_BYTES)
+    return target
+
+
+def _is_plain(stream: IO[bytes]) -> bool:
+    return stream.seekable()
+
+
+class ArchiveIterable:
+    """The files of an archive as (path in it, open file), in its order; can be gone through again if it is a path.
+
+    Args:
+        source: Path of the archive, or an open file.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
+        self._source = source
+
+    def __iter__(self) -> Iterator[tuple[str, IO[bytes]]]:
+        source = self._source
+        opened = Path(source) if isinstance(source, str | os.PathLike) else source
+        for name, file in iter_archive(opened):
+            if not name.rpartition("/")[2].startswith(_HIDDEN):
+                yield name, file
+
+
+class FilesIterable:
+    """Paths of files: those given, and those in folders given, sorted; hidden ones are left out.
+
+    Args:
+        paths: Files and folders: one path or a list.
+    """
+
+    def __init__(self, paths: str | os.PathLike[str] | list[str | os.PathLike[str]]) -> None:
+        self._paths = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+
+    def __iter__(self) -> Iterator[str]:
+        for path in self._paths:
+            name = os.fspath(path)
+            if Path(name).is_file():
+                if not Path(name).name.startswith(_HIDDEN):
+                    yield name
+            elif Path(name).is_dir():
+                yield from _walk(name)
+            else:
+                raise FileMissingError.from_path(name)
+
+
+def _walk(folder: str) -> Iterator[str]:
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
+        if Path(root).name.startswith(_HIDDEN):
+            continue
+        for name in sorted(names):
+            if not name.startswith(_HIDDEN):
+                yield str(Path(root, name))
