@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gristmill.arguments import MOST_ROWS, check_columns, whole_number
 from gristmill.dataset.pieces import compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
-from gristmill.features import Features, List
+from gristmill.table.grouping import changes, lists
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import Part, View
 
@@ -45,7 +42,7 @@ def batch_bounds(
     rows = view.num_rows
     if by_column is not None:
         check_columns(by_column, view.names)
-        return np.concatenate([[0], _changes(view.table([by_column]).column(0)), [rows]]) if rows else _NONE
+        return np.concatenate([[0], changes(view.table([by_column]).column(0)), [rows]]) if rows else _NONE
     if batch_size is None:
         raise InvalidArgumentError.from_value("batch_size", None, "rows a batch, unless by_column is given")
     batch_size = min(whole_number("batch_size", batch_size), MOST_ROWS)
@@ -57,20 +54,6 @@ def batch_bounds(
 
 
 _NONE: IndexVector = np.zeros(1, np.int64)
-
-
-def _changes(column: pa.ChunkedArray) -> IndexVector:
-    """Gives the rows whose value is not that of the row before; None equals None."""
-    before, after = column.slice(0, len(column) - 1), column.slice(1)
-    try:
-        changed = pc.fill_null(pc.not_equal(before, after), False)
-        changed = pc.or_(changed, pc.xor(pc.is_null(before), pc.is_null(after)))
-        mask = changed.to_numpy()
-    except pa.ArrowNotImplementedError:
-        values = column.to_pylist()
-        mask = np.array([one != other for one, other in pairwise(values)], np.bool_)
-    found: IndexVector = (np.flatnonzero(mask) + 1).astype(np.int64)
-    return found
 
 
 @dataclass(frozen=True)
@@ -122,14 +105,7 @@ class BatchJob:
         bounds = self.bounds[start : end + 1]
         table = self.view.take(range(int(bounds[0]), int(bounds[-1])))
         offsets = pa.array(bounds - bounds[0], pa.int32())
-        return pa.table({name: _lists(offsets, table.column(name)) for name in table.column_names})
-
-
-def _lists(offsets: pa.Array, column: pa.ChunkedArray) -> pa.Array:
-    values: Any = column.combine_chunks()
-    if isinstance(values, pa.ChunkedArray):  # newer pyarrow keeps what one array can't hold in several
-        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], column.type)
-    return pa.ListArray.from_arrays(offsets, values, type=pa.list_(column.type))
+        return pa.table({name: lists(offsets, table.column(name)) for name in table.column_names})
 
 
 def run_batch(job: BatchJob, place: Place, num_proc: int | None) -> View:
@@ -146,8 +122,3 @@ def run_batch(job: BatchJob, place: Place, num_proc: int | None) -> View:
         return View.from_table(pa.schema(types).empty_table())
     computed = compute(job, place, num_proc, "Batching")
     return View((Part.from_files(computed.files, computed.table),), names, job.rows)
-
-
-def batch_features(features: Features) -> Features:
-    """Gives the features of rows joined into lists."""
-    return Features({name: List(feature) for name, feature in features.items()})

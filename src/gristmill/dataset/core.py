@@ -54,6 +54,7 @@ from gristmill.splits import NamedSplit, Split
 from gristmill.table import InMemoryTable, Table, making
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.gather import arrow_vector
+from gristmill.table.grouping import batch_features
 from gristmill.table.of_view import plain_table, table_of_view
 from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, as_vector, parse_indices
@@ -1267,7 +1268,7 @@ class Dataset(IndexableMixin):
         bounds = batching.batch_bounds(self._view, batch_size, by_column, drop_last_batch)
         place = self._place("batch", bounds, new_fingerprint=new_fingerprint)
         view = batching.run_batch(batching.BatchJob(self._view, bounds), place, num_proc)
-        features = batching.batch_features(self.features)
+        features = batch_features(self.features)
         return self._derive("batch", view=view, features=features, identity=place.identity)
 
     # ---------------------------------------------------------------- choosing columns

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.calling.caller import Caller
+from gristmill.calling.masks import mask_of
 from gristmill.dataset.mapping import batch_unit
 from gristmill.dataset.pieces import compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
-from gristmill.errors import TransformOutputError, shorten
 from gristmill.features import Features
 from gristmill.features.cast import cast_array
 from gristmill.table.gather import arrow_vector
@@ -84,7 +84,7 @@ class FilterJob:
         for begin in range(start, stop, size):
             block = caller.block(begin, min(stop, begin + size))
             if caller.batched:
-                mask = self._mask(caller.call_batch(block, begin, rank), begin, block.num_rows)
+                mask = mask_of(caller.name, caller.call_batch(block, begin, rank), begin, block.num_rows)
             else:
                 mask = np.fromiter(map(bool, caller.call_rows(block, begin, rank)), np.bool_, block.num_rows)
             kept.append(np.flatnonzero(mask) + begin)
@@ -92,22 +92,6 @@ class FilterJob:
                 _write(kept, growing)
             advance(block.num_rows)
         _write(kept, growing)
-
-    def _mask(self, answer: Any, start: int, rows: int) -> Any:
-        if isinstance(answer, pa.Array | pa.ChunkedArray):
-            answer = answer.to_pylist()
-        if isinstance(answer, str | bytes | dict) or not hasattr(answer, "__len__"):
-            raise TransformOutputError(
-                f"{self.caller.name} returned {shorten(answer)} (row {start}); with batched=True it must be a list of "
-                "one True or False a row."
-            )
-        if len(answer) != rows:
-            raise TransformOutputError(
-                f"{self.caller.name} returned {len(answer)} answers for the {rows} rows from row {start} on."
-            )
-        if isinstance(answer, np.ndarray):
-            return answer.astype(np.bool_)
-        return np.fromiter(map(bool, answer), np.bool_, rows)
 
 
 def _write(kept: list[IndexVector], growing: GrowingTable) -> None:
