@@ -16,6 +16,7 @@ FLOORS = [
     {"progress"},
     {"files", "features"},
     {"table", "hub", "fingerprint", "splits"},
+    {"parquet"},
     {"formats", "formatting", "info"},
     {"calling", "engine", "build"},
     {"iterable"},
@@ -33,10 +34,10 @@ FLOORS = [
 # Which rooms may import a heavy or optional library, at any depth of the code.
 HEAVY = {
     "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "build", "load",
-                "calling", "iterable", "builder",
+                "calling", "iterable", "builder", "parquet",
                 "fingerprint", "corpus", "files.borders", "files.compression", "demo", "info", "docs_file"},
     "numpy": {"features", "table", "formats", "formatting", "engine", "iterable", "dataset", "dataset_dict", "fingerprint",
-              "corpus", "docs_file", "search"},
+              "corpus", "docs_file", "search", "parquet"},
     "faiss": {"search"},
     "elasticsearch": {"search"},
     "pandas": {"formatting", "dataset"},

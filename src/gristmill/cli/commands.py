@@ -9,5 +9,7 @@ import gristmill.cli.extract
 import gristmill.cli.fetch_decisions
 import gristmill.cli.hub_download
 import gristmill.cli.hub_serve
+import gristmill.cli.pqcat
+import gristmill.cli.pqinfo
 import gristmill.cli.show
 import gristmill.cli.stats

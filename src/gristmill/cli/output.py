@@ -43,6 +43,13 @@ class Output:
             )
             print("\n".join(lines))
 
+    def record(self, value: Any) -> None:
+        """Prints one of many results, a line each: compact JSON, or text."""
+        if self.as_json:
+            print(json.dumps(value, ensure_ascii=False, default=str))
+        elif not self.quiet:
+            print(value)
+
     def table(
         self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], json_value: Any = None
     ) -> None:
