@@ -223,11 +223,26 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def sweep(folder: Path) -> list[Path]:
-    """Deletes temporary files and folders that processes of this machine left in `folder` when they were killed.
+def find_leftovers(folder: Path) -> list[Path]:
+    """Lists temporary files and folders that processes of this machine left in `folder` when they were killed.
 
-    What a living process, or one on another machine, may still be writing is left alone. A folder that was moved
-    aside to be replaced, and never was, gets its name back.
+    What a living process, or one on another machine, may still be writing is not among them.
+
+    Args:
+        folder: The folder to look into (not below it).
+    """
+    if not folder.is_dir():
+        return []
+    return [entry for entry in folder.iterdir() if _is_leftover(entry.name)]
+
+
+def _is_leftover(name: str) -> bool:
+    match = _TEMPORARY.fullmatch(name)
+    return match is not None and match["host"] == _host() and not _alive(int(match["pid"]))
+
+
+def sweep(folder: Path) -> list[Path]:
+    """Deletes what `find_leftovers` finds; a folder that was moved aside to be replaced, and never was, gets its name back.
 
     Args:
         folder: The folder to look into (not below it).
@@ -235,16 +250,11 @@ def sweep(folder: Path) -> list[Path]:
     Returns:
         The temporary paths that are gone.
     """
-    removed: list[Path] = []
-    if not folder.is_dir():
-        return removed
-    for entry in folder.iterdir():
+    removed = find_leftovers(folder)
+    for entry in removed:
         match = _TEMPORARY.fullmatch(entry.name)
-        if match is None or match["host"] != _host() or _alive(int(match["pid"])):
-            continue
-        if match["kind"] == "aside":
+        if match is not None and match["kind"] == "aside":
             _bring_back(entry, folder / match["name"])
         else:
             _remove(entry)
-        removed.append(entry)
     return removed
