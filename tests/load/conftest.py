@@ -12,6 +12,7 @@ def own_caches(tmp_path):
         HF_HUB_CACHE=tmp_path / "home/hub",
         HF_DATASETS_CACHE=tmp_path / "home/datasets",
         DOWNLOADED_DATASETS_PATH=tmp_path / "home/downloads",
+        EXTRACTED_DATASETS_PATH=tmp_path / "home/downloads/extracted",
         HF_ENDPOINT="http://127.0.0.1:9",
         HF_HUB_OFFLINE=True,
     ):

@@ -27,6 +27,8 @@ def prepare_and_open(
     *,
     force: bool = False,
     keep_in_memory: bool | None = None,
+    num_proc: int | None = None,
+    checksums: bool = False,
 ) -> dict[str, OpenSplit]:
     """Prepares splits that are not prepared yet, and opens them with common columns where their types allow it.
 
@@ -35,6 +37,8 @@ def prepare_and_open(
         cache: The datasets cache.
         force: Prepare again what is there.
         keep_in_memory: As for `open_prepared`.
+        num_proc: As for `prepare`.
+        checksums: As for `prepare`.
 
     Returns:
         Split -> its open files.
@@ -43,14 +47,15 @@ def prepare_and_open(
         DatasetGenerationError: A split can't be prepared.
         HubError: A file can't be fetched.
     """
-    opened = {name: _one(source, cache, force, keep_in_memory) for name, source in sources.items()}
+    how = _How(cache, keep_in_memory, num_proc, checksums)
+    opened = {name: _one(source, force, how) for name, source in sources.items()}
     common = _common_features([split.features for split in opened.values()])
     if common is not None:
         for name, source in sources.items():
             # A column that is empty in one split is text in another: the narrower split is prepared once more.
             if opened[name].features != common and source.features is None:
                 wider = dataclasses.replace(source, card_features=common)
-                opened[name] = _one(wider, cache, force, keep_in_memory)
+                opened[name] = _one(wider, force, how)
     return opened
 
 
@@ -77,17 +82,25 @@ def info_with(info: DatasetInfo, split: OpenSplit) -> DatasetInfo:
     return copy
 
 
-def _one(source: SplitSource, cache: Path, force: bool, keep_in_memory: bool | None) -> OpenSplit:
-    folder = prepare(source, cache, force=force)
+@dataclasses.dataclass(frozen=True)
+class _How:
+    cache: Path
+    keep_in_memory: bool | None
+    num_proc: int | None
+    checksums: bool
+
+
+def _one(source: SplitSource, force: bool, how: _How) -> OpenSplit:
+    folder = prepare(source, how.cache, force=force, num_proc=how.num_proc, checksums=how.checksums)
     try:
         return open_prepared(
-            folder, source=source.source, revision=source.revision, keep_in_memory=keep_in_memory
+            folder, source=source.source, revision=source.revision, keep_in_memory=how.keep_in_memory
         )
     except (FileError, FileFormatError) as error:
         if force:
             raise
         _log.warning("the prepared split in %s is damaged and is prepared again: %s", folder, error)
-        return _one(source, cache, True, keep_in_memory)
+        return _one(source, True, how)
 
 
 def _common_features(features: Sequence[Features]) -> Features | None:

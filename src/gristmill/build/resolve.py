@@ -1,12 +1,13 @@
 """From what was asked for to the splits it consists of, once it is known what the name means.
 
-Three kinds of places: a format with files named by the user, a folder on this machine, a repository at a commit. Each
-gives a `Resolved`: the config chosen and a `SplitSource` a split. Nothing is read here but listings and cards.
+A format with files named by the user, a data file, or a place with files of its own (a folder, a repository at a commit,
+a bucket) gives a `Resolved`: the config chosen and a `SplitSource` a split. Nothing is read here but listings and cards
+(and, where only archives are there, what is in one).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,38 +15,38 @@ from typing import Any
 
 from gristmill import config as settings
 from gristmill.build.archives import format_of_members
+from gristmill.build.declared import declared_info, features_of_yaml
 from gristmill.build.local import list_folder, local_file
+from gristmill.build.places import Place
 from gristmill.build.source import DataFile, SplitSource, fetch_each
-from gristmill.build.user_files import files_of_repo, find_user_files, has_scheme
-from gristmill.errors import (
-    CardError,
-    DataError,
-    DataFilesNotFoundError,
-    DatasetScriptError,
-    InvalidArgumentError,
-)
+from gristmill.build.user_files import find_user_files, has_scheme, plain_name
+from gristmill.errors import CardError, DataFilesNotFoundError, InvalidArgumentError
 from gristmill.features import Features
-from gristmill.files.borders import reading
 from gristmill.files.data_files import (
     DataConfig,
     DataFiles,
     choose_config,
     config_names,
+    config_options,
     default_config,
     parse_data_files,
     resolve_configs,
 )
 from gristmill.files.paths import expand_home
+from gristmill.files.patterns import normal_parts
+from gristmill.files.remote_files import remote_folder
 from gristmill.files.split_names import KNOWN_SUFFIXES, format_of, is_archive_file, main_format
 from gristmill.formats.registry import get_format
-from gristmill.hub.card import DatasetCard, parse_card
-from gristmill.hub.client import HubClient, PinnedRepo
+from gristmill.hub.client import HubClient
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 
+__all__ = ["Request", "Resolved", "default_name", "from_file", "from_format", "from_place", "names_of"]
+
 _log = get_logger(__name__)
-_LARGEST_CARD = 20_000_000
 _ARCHIVES_LOOKED_INTO = 10
+# Where a stranger's card may send us: nowhere on this machine, and to no file system that the user has rights on.
+_SCHEMES_OF_CARDS = ("http://", "https://", "hf://datasets/", "hf://buckets/")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Request:
         filters: Only the rows that pass.
         features: What the columns shall be.
         token: A Hub token, or False for none.
+        storage_options: Options of the file systems that URLs name.
+        refetch: Fetch again what is downloaded.
     """
 
     name: str | None = None
@@ -71,6 +74,8 @@ class Request:
     filters: Any = None
     features: Features | None = None
     token: str | bool | None = None
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+    refetch: bool = False
 
     @cached_property
     def client(self) -> HubClient:
@@ -78,11 +83,38 @@ class Request:
         offline = settings.HF_HUB_OFFLINE or settings.HF_DATASETS_OFFLINE
         return HubClient(token=self.token, offline=offline)
 
+    @property
+    def own_files(self) -> bool:
+        """Whether the user names the files, so that the card's configs do not count."""
+        return self.data_files is not None or self.data_dir is not None
+
     def close(self) -> None:
         """Closes the connections of the client, if one was made."""
         client = self.__dict__.pop("client", None)
         if client is not None:
             client.session.close()
+
+
+class _Sources(Mapping[str, SplitSource]):
+    """Splits whose sources are made when they are asked for: to know a format, an archive may have to be fetched."""
+
+    def __init__(self, names: Sequence[str], make: Callable[[str], SplitSource]) -> None:
+        self._names = tuple(names)
+        self._make = make
+        self._made: dict[str, SplitSource] = {}
+
+    def __getitem__(self, name: str) -> SplitSource:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 @dataclass(frozen=True)
@@ -93,24 +125,15 @@ class Resolved:
         where: What to call the dataset in messages.
         splits: Split -> what it is made of, in order.
         config: The config's name.
+        info: What is said of it in advance: columns, splits and their sizes.
+        files: Split -> its data files.
     """
 
     where: str
-    splits: dict[str, SplitSource]
+    splits: Mapping[str, SplitSource]
     config: str
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a dataset is: what it is called and how its files are got at."""
-
-    dataset: str
-    key: str
-    source: str
-    where: str
-    revision: str | None = None
-    card: DatasetCard = field(default_factory=DatasetCard)
-    fetch: Callable[[Sequence[DataFile]], list[Path]] | None = None
+    info: DatasetInfo
+    files: Mapping[str, Sequence[DataFile]]
 
 
 def from_format(format: str, request: Request) -> Resolved:
@@ -124,52 +147,39 @@ def from_format(format: str, request: Request) -> Resolved:
         InvalidArgumentError: Neither files nor a folder are named.
         DataFilesNotFoundError: A path or pattern means nothing.
     """
-    base = None if request.data_dir is None else expand_home(request.data_dir)
+    folder = request.data_dir
+    base = None if folder is None else folder if has_scheme(folder) else expand_home(folder)
     if request.data_files is not None:
-        files = find_user_files(request.data_files, base, lambda: request.client)
+        files = find_user_files(request.data_files, base, lambda: request.client, request.storage_options)
+    elif isinstance(base, Path):
+        splits = _splits_of_format(list_folder(base), format, str(base))
+        files = {split: tuple(local_file(base / path) for path in paths) for split, paths in splits.items()}
     elif base is not None:
-        suffixes = {suffix: name for suffix, name in KNOWN_SUFFIXES.items() if name == format}
-        configs = resolve_configs(list_folder(base), suffixes=suffixes, where=str(base))
-        if not configs:
-            raise DataFilesNotFoundError(f"{base} holds no {format} files ({', '.join(suffixes)}).")
-        files = {
-            split: tuple(local_file(base / p) for p in paths) for split, paths in configs[0].splits.items()
-        }
+        files = _files_of_remote_folder(base, format, request)
     else:
         expected = f'paths of {format} files, for example load_dataset("{format}", data_files="a.{format}")'
         raise InvalidArgumentError.from_value("data_files", None, expected)
-    place = _Place(format, format, format, f"the {format} files")
-    return _resolved(
-        place, DataConfig(request.name or "default", {}), files, request, dict.fromkeys(files, format)
-    )
+    place = Place(format, format, format, f"the {format} files")
+    return _resolved(place, DataConfig(request.name or "default", {}), files, request, format)
 
 
-def from_folder(folder: Path, request: Request) -> Resolved:
-    """Resolves a folder on this machine, by its README where that declares configs.
+def _splits_of_format(paths: Sequence[str], format: str, where: str) -> dict[str, tuple[str, ...]]:
+    suffixes = {suffix: name for suffix, name in KNOWN_SUFFIXES.items() if name == format}
+    configs = resolve_configs(paths, suffixes=suffixes, where=where)
+    if not configs:
+        raise DataFilesNotFoundError(f"{where} holds no {format} files ({', '.join(suffixes)}).")
+    return configs[0].splits
 
-    Args:
-        folder: The folder.
-        request: What is asked for.
 
-    Raises:
-        DatasetScriptError: The folder holds a dataset script.
-        DataFilesNotFoundError: The folder holds no data files, or a pattern means nothing.
-        ConfigNotFoundError: There is no such config, or several and none was named.
-    """
-    paths = list_folder(folder)
-    name = folder.resolve().name
-    _refuse_saved(folder, paths)
-    _refuse_script(name, paths, str(folder))
-    card = _read_card(
-        lambda path: _read_text(folder / path) if (folder / path).is_file() else "", str(folder), request
-    )
-    place = _Place(name, name, str(folder.resolve()), str(folder), card=card)
-    if request.data_files is not None:
-        files = find_user_files(request.data_files, folder / (request.data_dir or ""), lambda: request.client)
-        return _resolved(place, DataConfig(request.name or "default", {}), files, request)
-    config = _choose(paths, card, request, str(folder))
-    files = {s: tuple(local_file(folder / p, p) for p in members) for s, members in config.splits.items()}
-    return _resolved(place, config, files, request)
+def _files_of_remote_folder(url: str, format: str, request: Request) -> dict[str, tuple[DataFile, ...]]:
+    found = find_user_files(url, None, lambda: request.client, request.storage_options)["train"]
+    root = url if url.startswith("hf://") else remote_folder(url, request.storage_options)
+    start = found[0].name.find("/", len(root.rstrip("/"))) + 1 if url.startswith("hf://") else len(root)
+    listed = {file.name[start:]: file for file in found}
+    return {
+        split: tuple(listed[path] for path in paths)
+        for split, paths in _splits_of_format(list(listed), format, url).items()
+    }
 
 
 def from_file(path: Path, request: Request) -> Resolved:
@@ -182,69 +192,103 @@ def from_file(path: Path, request: Request) -> Resolved:
     Raises:
         DataFilesNotFoundError: Its suffix is none of a known format.
     """
-    place = _Place(path.stem, path.stem, str(path.resolve().parent), str(path))
+    place = Place(path.stem, path.stem, str(path.resolve().parent), str(path))
     config = DataConfig(request.name or "default", {})
-    return _resolved(place, config, {"train": (local_file(path, path.name),)}, request)
+    resolved = _resolved(place, config, {"train": (local_file(path, path.name),)}, request)
+    _ = resolved.splits["train"]  # whether it is a data file at all is known at once
+    return resolved
 
 
-def from_repo(repo: PinnedRepo, request: Request) -> Resolved:
-    """Resolves a repository at a commit, by its card where that declares configs.
+def from_place(place: Place, request: Request) -> Resolved:
+    """Resolves a place with files of its own, by its card where that declares configs.
 
     Args:
-        repo: The repository.
+        place: Where the dataset is.
         request: What is asked for.
 
     Raises:
-        DatasetScriptError: The repository holds a dataset script.
         DataFilesNotFoundError: It holds no data files, or a pattern means nothing.
         ConfigNotFoundError: There is no such config, or several and none was named.
+        UnsafePathError: A path of the card leaves the place.
+        CardError: The card's configs are not as documented.
         HubError: The Hub refuses or can't be reached.
     """
-    where = f"{repo.repo_id} at {repo.commit[:12]}"
-    paths = [file.path for file in repo.files()]
-    namespace, _, name = repo.repo_id.rpartition("/")
-    _refuse_script(name, paths, repo.repo_id)
-    there = set(paths)
-
-    def read(path: str) -> str:
-        return repo.read_bytes(path, _LARGEST_CARD).decode("utf-8", "replace") if path in there else ""
-
-    card = _read_card(read, repo.repo_id, request)
-
-    def fetch(files: Sequence[DataFile]) -> list[Path]:
-        return repo.download_many([file.name for file in files])
-
-    key = f"{namespace}___{name}" if namespace else name
-    place = _Place(name, key, repo.repo_id, where, repo.commit, card, fetch)
-    if request.data_files is not None and _has_urls(request.data_files):
-        files = find_user_files(request.data_files, None, lambda: request.client)
-        return _resolved(
-            replace(place, fetch=None), DataConfig(request.name or "default", {}), files, request
-        )
-    config = _choose(paths, card, request, where)
-    files = {split: tuple(files_of_repo(repo, members)) for split, members in config.splits.items()}
-    return _resolved(place, config, files, request)
+    if request.data_files is not None and (isinstance(place.base, Path) or _has_urls(request.data_files)):
+        base = place.base
+        if request.data_dir:
+            base = base / request.data_dir if isinstance(base, Path) else f"{base}/{request.data_dir}"
+        files = find_user_files(request.data_files, base, lambda: request.client, request.storage_options)
+        # Such files are called by their URLs, which the place knows nothing of.
+        place = replace(place, fetch=None)
+        return _resolved(place, DataConfig(request.name or "default", {}), files, request)
+    config, urls = _choose(place, request)
+    if urls is not None:
+        files = find_user_files(urls, place.base, lambda: request.client)
+        return _resolved(replace(place, fetch=None), config, files, request)
+    members = {split: place.describe(paths) for split, paths in config.splits.items()}
+    return _resolved(place, config, members, request)
 
 
-def _choose(paths: Sequence[str], card: DatasetCard, request: Request, where: str) -> DataConfig:
-    own = request.data_files is not None or request.data_dir is not None
-    name = request.name
-    if card.configs and not own:
-        name = name or default_config(card.configs, where)
+def names_of(place: Place) -> list[str]:
+    """Lists the configs of a place: those its card declares, or ``default`` alone."""
+    return config_names(place.card.configs, place.where) if place.card.configs else ["default"]
+
+
+def default_name(place: Place) -> str | None:
+    """Names the config of a place that is loaded when none is asked for; None if one has to be named."""
+    return default_config(place.card.configs, place.where) if place.card.configs else "default"
+
+
+def _choose(place: Place, request: Request) -> tuple[DataConfig, dict[str, list[str]] | None]:
+    """Picks the config, with its files by pattern if some of them lie elsewhere."""
+    where, own, name = place.where, request.own_files, request.name
+    entries = [] if own else place.card.configs
+    if entries:
+        name = name or default_name(place)
         if name is None:
-            return choose_config([DataConfig(n, {}) for n in config_names(card.configs, where)], None, where)
+            return choose_config([DataConfig(one, {}) for one in names_of(place)], None, where), None
+        urls = _urls_of_card(entries, name, where)
+        if urls is not None:
+            options = config_options(next(e for e in entries if str(e.get("config_name", "default")) == name))
+            return DataConfig(name, {}, name == default_name(place), options), urls
     configs = resolve_configs(
-        paths,
-        None if own else card.configs,
+        place.paths,
+        entries or None,
         data_files=request.data_files,
         data_dir=request.data_dir,
-        only=name if card.configs and not own else None,
+        only=name if entries else None,
         where=where,
     )
     if not configs:
-        raise DataFilesNotFoundError(_nothing_readable(paths, where))
+        raise DataFilesNotFoundError(_nothing_readable(place.paths, where))
     chosen = configs[0] if own else choose_config(configs, name, where)
-    return replace(chosen, name=name) if own and name else chosen
+    return (replace(chosen, name=name) if own and name else chosen), None
+
+
+def _urls_of_card(entries: Sequence[Mapping[str, Any]], name: str, where: str) -> dict[str, list[str]] | None:
+    """Gives a config's files by pattern if the card sends us elsewhere for some, which only some URLs may do."""
+    entry = next((one for one in entries if str(one.get("config_name", "default")) == name), {})
+    said = entry.get("data_files")
+    if said is None:
+        return None
+    parsed = parse_data_files(said, lambda problem: CardError.at(problem, file=f'config "{name}" of {where}'))
+    if not any(map(has_scheme, (pattern for patterns in parsed.values() for pattern in patterns))):
+        return None
+    folder = "/".join(normal_parts(str(entry["data_dir"]))) if entry.get("data_dir") else ""
+    return {
+        split: [_checked(pattern, folder, name, where) for pattern in patterns]
+        for split, patterns in parsed.items()
+    }
+
+
+def _checked(pattern: str, folder: str, name: str, where: str) -> str:
+    *hops, last = pattern.split("::")
+    if last.startswith(_SCHEMES_OF_CARDS):
+        return pattern
+    if has_scheme(last):
+        problem = f'the URL "{last}"; only {", ".join(_SCHEMES_OF_CARDS)} may stand in a card'
+        raise CardError.at(problem, file=f'config "{name}" of {where}')
+    return "::".join((*hops, "/".join((*filter(None, [folder]), *normal_parts(last)))))
 
 
 def _nothing_readable(paths: Sequence[str], where: str) -> str:
@@ -254,22 +298,25 @@ def _nothing_readable(paths: Sequence[str], where: str) -> str:
 
 
 def _resolved(
-    place: _Place,
+    place: Place,
     config: DataConfig,
     files: Mapping[str, Sequence[DataFile]],
     request: Request,
-    formats: Mapping[str, str] | None = None,
+    format: str | None = None,
 ) -> Resolved:
-    chosen = formats or {split: _format_of_split(split, members, place) for split, members in files.items()}
-    declared = _card_info(place.card, config, request)
-    sources = {}
-    for split, members in files.items():
-        kept = [f for f in members if formats or _may_be(chosen[split], _plain(f.name))]
+    options = dict(config.options)
+    declared = DatasetInfo(license=", ".join(place.card.licenses))
+    if not request.own_files:
+        declared = declared_info(place, config.name, config.default)
+        declared.features = features_of_yaml(options.pop("features", None), place.where) or declared.features
+
+    def make(split: str) -> SplitSource:
+        members = files[split]
+        chosen = format or _format_of_split(split, members, place)
+        kept = [f for f in members if format or _may_be(chosen, plain_name(f.name))]
         if len(kept) < len(members):
             names = ", ".join(f.name for f in members if f not in kept)
-            _log.warning(
-                "%s: the split %s is read as %s; left out: %s", place.where, split, chosen[split], names
-            )
+            _log.warning("%s: the split %s is read as %s; left out: %s", place.where, split, chosen, names)
         source = SplitSource(
             dataset=place.dataset,
             place=place.key,
@@ -277,41 +324,37 @@ def _resolved(
             revision=place.revision,
             config=config.name,
             split=split,
-            format=chosen[split],
+            format=chosen,
             files=tuple(kept),
-            options={**_known_options(config.options, chosen[split], place.where), **request.options},
+            options={**_known_options(options, chosen, place.where), **request.options},
             columns=request.columns,
             filters=request.filters,
             features=request.features,
             card_features=_only(declared.features, request.columns),
             info=DatasetInfo(license=declared.license),
         )
-        sources[split] = source if place.fetch is None else replace(source, fetch=place.fetch)
-    return Resolved(place.where, sources, config.name)
+        return source if place.fetch is None else replace(source, fetch=place.fetch)
+
+    return Resolved(place.where, _Sources(list(files), make), config.name, declared, files)
 
 
 def _may_be(format: str, name: str) -> bool:
     return format_of(name) == format or is_archive_file(name)
 
 
-def _format_of_split(split: str, files: Sequence[DataFile], place: _Place) -> str:
-    where = place.where
-    format = main_format([_plain(file.name) for file in files])
-    archives = [file for file in files if is_archive_file(_plain(file.name))][:_ARCHIVES_LOOKED_INTO]
+def _format_of_split(split: str, files: Sequence[DataFile], place: Place) -> str:
+    names = [plain_name(file.name) for file in files]
+    format = main_format(names)
+    archives = [file for file in files if is_archive_file(plain_name(file.name))][:_ARCHIVES_LOOKED_INTO]
     while format is None and archives:
         [path] = (place.fetch or fetch_each)([archive := archives.pop(0)])
         format = format_of_members(archive, path)
     if format is None:
         raise DataFilesNotFoundError(
-            f'The split "{split}" of {_nothing_readable([_plain(file.name) for file in files], where)} '
+            f'The split "{split}" of {_nothing_readable(names, place.where)} '
             'Name the format if the suffix does not say it: load_dataset("csv", data_files=...).'
         )
     return format
-
-
-def _plain(name: str) -> str:
-    """Cuts the query off a URL, so that its suffix can be seen."""
-    return name.partition("?")[0].partition("#")[0] if has_scheme(name) else name
 
 
 def _only(features: Features | None, columns: Sequence[str] | None) -> Features | None:
@@ -333,52 +376,7 @@ def _known_options(options: Mapping[str, Any], format: str, where: str) -> dict[
     return {name: value for name, value in options.items() if name in known}
 
 
-def _card_info(card: DatasetCard, config: DataConfig, request: Request) -> DatasetInfo:
-    info = DatasetInfo(license=", ".join(card.licenses))
-    if request.data_files is not None or request.data_dir is not None:
-        return info
-    said = card.dataset_info(config.name) or (card.dataset_info(None) if config.default else None)
-    if said is not None and said.get("features"):
-        try:
-            info.features = Features._from_yaml_list(said["features"])
-        except (DataError, InvalidArgumentError, TypeError, KeyError, AttributeError) as error:
-            _log.warning(
-                "the features in the card can't be used and are read from the files instead: %s", error
-            )
-    return info
-
-
 def _has_urls(data_files: DataFiles) -> bool:
     return any(
         has_scheme(pattern) for patterns in parse_data_files(data_files).values() for pattern in patterns
     )
-
-
-def _refuse_script(name: str, paths: Sequence[str], where: str) -> None:
-    if f"{name}.py" in paths:
-        raise DatasetScriptError.from_script(f"{name}.py", where)
-
-
-def _refuse_saved(folder: Path, paths: Sequence[str]) -> None:
-    for mark in (settings.DATASET_STATE_JSON_FILENAME, settings.DATASETDICT_JSON_FILENAME):
-        if mark in paths and (mark != "state.json" or settings.DATASET_INFO_FILENAME in paths):
-            expected = (
-                "a folder of data files; this one was made by save_to_disk: open it with load_from_disk"
-            )
-            raise InvalidArgumentError.from_value("path", str(folder), expected)
-
-
-def _read_text(path: Path) -> str:
-    with reading(path, "text"), path.open("rb") as file:
-        return file.read(_LARGEST_CARD).decode("utf-8", "replace")
-
-
-def _read_card(read: Callable[[str], str], where: str, request: Request) -> DatasetCard:
-    try:
-        text, more = read(settings.REPOCARD_FILENAME), read(settings.REPOYAML_FILENAME)
-        return parse_card(text, f"{where}/{settings.REPOCARD_FILENAME}", more)
-    except CardError as error:
-        if request.data_files is None:
-            raise
-        _log.warning("the card is not used: %s", error)
-        return DatasetCard()

@@ -1,21 +1,37 @@
-"""Files that a user names: paths and patterns on this machine, http(s) URLs, ``hf://datasets/...``."""
+"""Files that a user names: on this machine, behind URLs, on the Hub, on other file systems, inside archives.
+
+Chains name a file inside an archive, wherever that is: ``zip://data/*.csv::https://example.org/a.zip``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from gristmill import config
+from gristmill.build.chains import find_members
 from gristmill.build.local import expand_local, local_file
 from gristmill.build.source import DataFile
-from gristmill.errors import InvalidArgumentError, NotThereYetError
+from gristmill.errors import InvalidArgumentError
 from gristmill.files.data_files import DataFiles, parse_data_files, resolve_patterns
 from gristmill.files.patterns import PathIndex
+from gristmill.files.remote_files import fetch_remote, find_remote
+from gristmill.hub.buckets import Bucket, BucketFile, parse_bucket_path
 from gristmill.hub.client import HubClient, PinnedRepo
 
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)(?:://|::)")
-_HUB_FILE = re.compile(r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)")
+_HUB_FILE = re.compile(
+    r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)", re.DOTALL
+)
+_HUB_BUCKET = "hf://buckets/"
+_ARCHIVES = ("zip", "tar", "7z", "libarchive")
+# What is compressed is decompressed when it is read, whatever it is called; what is fetched is kept in any case.
+_TRANSPARENT = ("gzip", "bz2", "xz", "lzma", "zstd", "lz4", "simplecache", "filecache", "blockcache")
+_MOST_HOPS = 10
 
 
 def has_scheme(path: str) -> bool:
@@ -28,42 +44,108 @@ def has_scheme(path: str) -> bool:
     return _SCHEME.match(path) is not None
 
 
+def plain_name(name: str) -> str:
+    """Gives the part of a file's name that ends in its suffix: without a URL's query, and of a chain the innermost.
+
+    Example:
+        >>> (
+        ...     plain_name("https://example.org/a.csv?x=1#y"),
+        ...     plain_name("zip://b.csv::a.zip"),
+        ...     plain_name("a?.csv"),
+        ... )
+        ('https://example.org/a.csv', 'zip://b.csv', 'a?.csv')
+    """
+    if not has_scheme(name):
+        return name
+    hops = [hop for hop in name.split("::") if hop.partition("://")[2]]
+    first = hops[0] if hops else name
+    return first.partition("?")[0].partition("#")[0] if first.startswith(("http://", "https://")) else first
+
+
 def find_user_files(
-    data_files: DataFiles, base: Path | None, client: Callable[[], HubClient]
+    data_files: DataFiles,
+    base: Path | str | None,
+    client: Callable[[], HubClient],
+    storage_options: Mapping[str, Any] | None = None,
 ) -> dict[str, tuple[DataFile, ...]]:
     """Finds the files of each split that a user named.
 
     Args:
         data_files: Any documented form.
-        base: Where relative paths start; the working folder if None.
+        base: Where relative paths start: a folder, or the URL of one; the working folder if None.
         client: Makes the Hub client, called only if a URL needs one.
+        storage_options: Options of the file systems that URLs name.
 
     Returns:
         Split -> files.
 
     Raises:
         DataFilesNotFoundError: A path or pattern means nothing.
-        InvalidArgumentError: `data_files` is not of a documented form.
-        NotThereYetError: A URL of a scheme that can't be read yet.
-        HubError: A repository named in a URL can't be read.
+        InvalidArgumentError: `data_files` is not of a documented form, or a URL's scheme is not known.
+        HubError: A repository or bucket named in a URL can't be read.
+        FileError: Another file system refuses.
     """
+    finder = _Finder(base, client, storage_options or {})
     return {
-        split: tuple(file for pattern in patterns for file in _find(pattern, base, client))
+        split: tuple(file for pattern in patterns for file in finder.find(pattern))
         for split, patterns in parse_data_files(data_files).items()
     }
 
 
-def _find(pattern: str, base: Path | None, client: Callable[[], HubClient]) -> list[DataFile]:
-    match = _SCHEME.match(pattern)
-    scheme = match["scheme"] if match else "file"
-    if scheme == "file":
-        path = pattern.removeprefix("file://")
-        return [local_file(found) for found in expand_local(path, base)]
-    if scheme in ("http", "https"):
-        return [_url_file(pattern, client())]
-    if scheme == "hf":
-        return _hub_files(pattern, client())
-    raise NotThereYetError.from_name(f"load_dataset with {scheme}:// files")
+class _Finder:
+    def __init__(
+        self, base: Path | str | None, client: Callable[[], HubClient], options: Mapping[str, Any]
+    ) -> None:
+        self._base = base
+        self._client = client
+        self._options = options
+
+    def find(self, pattern: str) -> list[DataFile]:
+        hops = pattern.split("::") if has_scheme(pattern) else [pattern]
+        if len(hops) > _MOST_HOPS:
+            raise InvalidArgumentError.from_value(
+                "data_files", pattern, f"a chain of at most {_MOST_HOPS} parts"
+            )
+        files = self._outermost(hops[-1])
+        for hop in reversed(hops[:-1]):
+            files = [inner for file in files for inner in _enter(hop, file, pattern)]
+        return files
+
+    def _outermost(self, pattern: str) -> list[DataFile]:
+        match = _SCHEME.match(pattern)
+        if match is None and isinstance(self._base, str):
+            pattern = f"{self._base.rstrip('/')}/{pattern}"
+            match = _SCHEME.match(pattern)
+        scheme = match["scheme"] if match else "file"
+        if scheme in ("file", "local"):
+            base = self._base if isinstance(self._base, Path) else None
+            path = pattern.removeprefix(f"{scheme}://")
+            return [local_file(found) for found in expand_local(path, base)]
+        if scheme in ("http", "https"):
+            return [_url_file(pattern, self._client())]
+        if pattern.startswith(_HUB_BUCKET):
+            return _bucket_files(pattern, self._client())
+        if scheme == "hf":
+            return _hub_files(pattern, self._client())
+        if scheme in (*_ARCHIVES, *_TRANSPARENT):
+            expected = f'the archive or file as well: "{scheme}://inside::outside"'
+            raise InvalidArgumentError.from_value("data_files", pattern, expected)
+        return [_remote_file(found, self._options) for found in find_remote(pattern, self._options)]
+
+
+def _enter(hop: str, file: DataFile, chain: str) -> list[DataFile]:
+    scheme, _, inner = hop.partition("://")
+    if scheme in _ARCHIVES:
+        return find_members(file, inner.lstrip("/"), scheme)
+    if scheme in _TRANSPARENT:
+        return [replace(file, name=f"{hop}::{file.name}")]
+    known = ", ".join((*_ARCHIVES, *_TRANSPARENT))
+    raise InvalidArgumentError.from_value("data_files", chain, f"one of these before a ::, {known}")
+
+
+def _remote_file(found: Any, options: Mapping[str, Any]) -> DataFile:
+    get = partial(fetch_remote, found, config.DOWNLOADED_DATASETS_PATH, options)
+    return DataFile(found.url, f"{found.url}:{found.identity}", found.size, get=get)
 
 
 def _url_file(url: str, client: HubClient) -> DataFile:
@@ -100,4 +182,31 @@ def files_of_repo(repo: PinnedRepo, paths: Sequence[str], prefix: str = "") -> l
             get=partial(repo.download, path),
         )
         for path in paths
+    ]
+
+
+def _bucket_files(url: str, client: HubClient) -> list[DataFile]:
+    bucket_id, pattern = parse_bucket_path(url.removeprefix(_HUB_BUCKET))
+    bucket = Bucket(client, bucket_id)
+    listed = {file.path: file for file in bucket.files()}
+    found = resolve_patterns(PathIndex(listed), [pattern or "**"], bucket.name)
+    return files_of_bucket(bucket, [listed[path] for path in found], f"{_HUB_BUCKET}{bucket_id}/")
+
+
+def files_of_bucket(bucket: Bucket, files: Sequence[BucketFile], prefix: str = "") -> list[DataFile]:
+    """Describes files of a bucket, to be fetched when they are needed.
+
+    Args:
+        bucket: The bucket.
+        files: The files.
+        prefix: What their names begin with.
+    """
+    return [
+        DataFile(
+            prefix + file.path,
+            f"{bucket.bucket_id}/{file.path} {file.identity}",
+            file.size,
+            get=partial(bucket.download, file),
+        )
+        for file in files
     ]

@@ -161,11 +161,21 @@ def resolve_configs(
     configs = []
     for name, settings in zip(names, metadata_configs, strict=True):
         if only is None or name == only:
-            options = {str(key): value for key, value in settings.items() if key not in _SETTINGS}
+            options = config_options(settings)
             files, folder = settings.get("data_files"), settings.get("data_dir")
             splits = _resolve_splits(index, files, folder, suffixes, f'config "{name}" of {where}', CardError)
             configs.append(DataConfig(name, splits, name == default, options))
     return configs
+
+
+def config_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Gives what an entry of a card's ``configs`` says besides which files there are: options for the reader.
+
+    Example:
+        >>> config_options({"config_name": "en", "data_files": "a.csv", "sep": ";"})
+        {'sep': ';'}
+    """
+    return {str(key): value for key, value in settings.items() if key not in _SETTINGS}
 
 
 def config_names(metadata_configs: Sequence[Mapping[str, Any]], where: str = "the card") -> list[str]:

@@ -27,7 +27,7 @@ class Target:
 
     Attributes:
         endpoint: The Hub's base URL.
-        repo_type: ``"dataset"`` or ``"model"``.
+        repo_type: ``"dataset"``, ``"model"`` or ``"bucket"``.
         repo_id: ``"namespace/name"``.
         revision: Branch, tag or commit, as far as one is asked for.
         path: File in the repository, if one is asked for.
@@ -42,7 +42,8 @@ class Target:
     @property
     def page(self) -> str:
         """The repository's web page."""
-        return f"{self.endpoint}/{'datasets/' if self.repo_type == 'dataset' else ''}{self.repo_id}"
+        folder = {"dataset": "datasets/", "bucket": "buckets/"}.get(self.repo_type, "")
+        return f"{self.endpoint}/{folder}{self.repo_id}"
 
     def __str__(self) -> str:
         return f"the {self.repo_type} {self.repo_id}"

@@ -170,13 +170,14 @@ class PinnedRepo:
         """
         return self.download_many([path])[0]
 
-    def download_many(self, paths: Sequence[str]) -> list[Path]:
+    def download_many(self, paths: Sequence[str], again: bool = False) -> list[Path]:
         """Gives the local copies of several files, fetched in parallel under one progress bar.
 
         What is there whole is not fetched again; after Ctrl-C or a crash, half-fetched files are gone on with.
 
         Args:
             paths: Files in the repository.
+            again: Fetch also what is there; until a file is whole, the older copy stays.
 
         Returns:
             Their names in the cache's snapshot, in the order of `paths`.
@@ -186,10 +187,10 @@ class PinnedRepo:
             HubError: As for `download`.
             DiskFullError: There is not enough room for what is missing.
         """
-        found = {path: self._find(path) for path in dict.fromkeys(paths)}
+        found = {path: None if again else self._find(path) for path in dict.fromkeys(paths)}
         missing = [self._entry(path) for path, local in found.items() if local is None]
         if missing:
-            found.update(zip((file.path for file in missing), self._fetch(missing), strict=True))
+            found.update(zip((file.path for file in missing), self._fetch(missing, again), strict=True))
         return [local for path in paths if (local := found[path]) is not None]
 
     def _find(self, path: str) -> Path | None:
@@ -248,7 +249,7 @@ class PinnedRepo:
             self._fetch_all(todo, folder, lambda download: download.final, workers)
         return finals
 
-    def _fetch(self, files: list[RepoFile]) -> list[Path]:
+    def _fetch(self, files: list[RepoFile], again: bool = False) -> list[Path]:
         downloads = [
             self._download_of(file, self.cache.part(file.etag), self.cache.blob(file.etag)) for file in files
         ]

@@ -92,13 +92,14 @@ def is_whole(path: Path, file: RepoFile) -> bool:
         return False
 
 
-def fetch(session: HttpSession, download: Download, watch: Watch) -> None:
+def fetch(session: HttpSession, download: Download, watch: Watch, again: bool = False) -> None:
     """Fetches one file unless it is there, going on from what an earlier attempt or process left.
 
     Args:
         session: Where requests go through; its policy says how often.
         download: What to fetch.
         watch: Progress and stop.
+        again: Fetch it also if it is there.
 
     Raises:
         IncompleteBodyError: Other bytes than announced came, in every attempt.
@@ -106,7 +107,7 @@ def fetch(session: HttpSession, download: Download, watch: Watch) -> None:
         FileError: The file can't be written.
     """
     with lock(download.lock):
-        if is_whole(download.final, download.file):
+        if not again and is_whole(download.final, download.file):
             watch.came(download.file.size)
             return
         with writing(download.final):

@@ -96,9 +96,23 @@ def _parse_entry(entry: Any, where: str) -> RepoFile | None:
     return parse_file(entry.get("path"), facts.get("size"), entry.get("oid"), facts.get("oid", ""), where)
 
 
-def _iter_pages(
+def iter_pages(
     session: HttpSession, url: str, refuse: Callable[[Refusal], Exception]
 ) -> Iterator[tuple[str, list[Any]]]:
+    """Reads a listing page by page.
+
+    Args:
+        session: Where requests go through.
+        url: The first page, with its query.
+        refuse: Words the error when the server refuses.
+
+    Yields:
+        (URL of the page, its entries).
+
+    Raises:
+        HubResponseError: The listing is not what it should be, or never ends.
+        HubError: The server refuses or can't be reached.
+    """
     page: str | None = url
     seen: set[str] = set()
     while page is not None:
@@ -147,7 +161,7 @@ def read_tree(session: HttpSession, url: str, refuse: Callable[[Refusal], Except
     """
     files: dict[str, RepoFile] = {}
     count = 0
-    for page, entries in _iter_pages(session, url, refuse):
+    for page, entries in iter_pages(session, url, refuse):
         count += len(entries)
         if count > _MOST_ENTRIES:
             raise HubResponseError.at_url(f"The list of files has more than {_MOST_ENTRIES:,} entries", url)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gristmill import config
 from gristmill.build.combine import prepare_and_open
 from gristmill.build.opening import OpenSplit, open_prepared
+from gristmill.build.places import Place, bucket_place, folder_place, repo_place
 from gristmill.build.prepare import is_prepared
 from gristmill.build.records import LoadRecord, now, read_records, request_key, write_record
-from gristmill.build.resolve import Request, Resolved, from_file, from_folder, from_format, from_repo
+from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place
 from gristmill.errors import (
     DatasetNotFoundError,
     DatasetScriptError,
@@ -20,16 +22,24 @@ from gristmill.errors import (
     HubConnectionError,
     HubError,
     InvalidArgumentError,
-    NotThereYetError,
     OfflineError,
     RepoNotFoundError,
+    UnsafePathError,
 )
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import known_formats
+from gristmill.hub.buckets import Bucket, parse_bucket_path
 from gristmill.hub.urls import check_repo
+from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 
+__all__ = ["Found", "Located", "Settings", "find_dataset", "locate", "recorded"]
+
 _log = get_logger(__name__)
+_BUCKETS = "buckets/"
+# Suggestions are for people who mistype; they must not take longer than the rest.
+_LONGEST_NAME = 300
+_MOST_NAMES = 5000
 
 
 @dataclass(frozen=True)
@@ -40,11 +50,30 @@ class Settings:
         cache: The datasets cache.
         force: Prepare again what is there.
         keep_in_memory: Read rows into memory; None decides by size.
+        num_proc: How many workers prepare a split.
+        checksums: Compute the checksums of all data files.
     """
 
     cache: Path
     force: bool = False
     keep_in_memory: bool | None = None
+    num_proc: int | None = None
+    checksums: bool = False
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where a name leads, before a config is chosen.
+
+    Attributes:
+        place: The folder, repository or bucket; None for a format or a single file.
+        resolve: Chooses the config and its files.
+        on_hub: It is on the Hub: what was prepared before serves when that can't be asked.
+    """
+
+    place: Place | None
+    resolve: Callable[[], Resolved]
+    on_hub: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +86,7 @@ class Found:
         commit: Commit, if it is on the Hub.
         known: Its splits, in order.
         open: Prepares, if need be, and opens the splits of these names; no others are touched.
+        info: What is said of it in advance.
     """
 
     where: str
@@ -64,6 +94,66 @@ class Found:
     commit: str | None
     known: tuple[str, ...]
     open: Callable[[Sequence[str]], dict[str, OpenSplit]]
+    info: DatasetInfo = field(default_factory=DatasetInfo)
+
+
+def locate(path: str, revision: str, request: Request, cache: Path) -> Located:
+    """Tries the doors in order; the first that opens is the answer.
+
+    Args:
+        path: What the user calls it.
+        revision: Branch, tag or commit, should it be on the Hub.
+        request: What else is asked for.
+        cache: The datasets cache, for suggestions.
+
+    Raises:
+        DatasetNotFoundError: No door opens.
+        DatasetScriptError: It is a script.
+        CardError: Its card can't be used.
+        HubError: The Hub refuses, or can't be reached.
+    """
+    if path in known_formats():
+        return Located(None, lambda: from_format(path, request))
+    if not path:
+        raise InvalidArgumentError.from_value("path", path, "the name of a dataset, folder, file or format")
+    here = expand_home(path)
+    if path.endswith(".py"):
+        raise DatasetScriptError.from_script(here.name, path)
+    lenient = request.data_files is not None
+    kind = _kind_of(here)
+    if kind == "file":
+        return Located(None, lambda: from_file(here, request))
+    if kind == "folder":
+        place = folder_place(here, lenient)
+    else:
+        place = _place_on_hub(path, revision, request, cache, lenient)
+    return Located(place, lambda: from_place(place, request), kind != "folder")
+
+
+def _kind_of(place: Path) -> str | None:
+    try:
+        return "folder" if place.is_dir() else "file" if place.is_file() else None
+    except (OSError, ValueError):  # a name too long for the system, or with a NUL in it, is not here
+        return None
+
+
+def _place_on_hub(path: str, revision: str, request: Request, cache: Path, lenient: bool) -> Place:
+    try:
+        if path.startswith(_BUCKETS):
+            bucket_id, folder = parse_bucket_path(path.removeprefix(_BUCKETS))
+            return bucket_place(Bucket(request.client, bucket_id, folder), lenient)
+        check_repo(path, "dataset")
+    except (InvalidArgumentError, UnsafePathError) as error:
+        problem = 'names there have the form "namespace/name"' if "/" not in path else str(error)
+        raise _not_found(path, cache, ("the Hub", problem)) from error
+    except RepoNotFoundError as error:
+        raise _not_found(path, cache, (f"the Hub's buckets at {config.HF_ENDPOINT}", str(error))) from error
+    try:
+        repo = request.client.pin(path, revision)
+    except RepoNotFoundError as error:
+        raise _not_found(path, cache, (f"the Hub at {config.HF_ENDPOINT}", str(error))) from error
+    _log.info("%s: revision %s is commit %s", path, revision, repo.commit)
+    return repo_place(repo, lenient, request.refetch)
 
 
 def find_dataset(path: str, revision: str, request: Request, settings: Settings) -> Found:
@@ -82,56 +172,35 @@ def find_dataset(path: str, revision: str, request: Request, settings: Settings)
         ConfigNotFoundError: No such config, or several and none was named.
         HubError: The Hub refuses.
     """
-    resolved = _find_here(path, request)
-    if resolved is not None:
-        return _found(resolved, None, lambda names: _prepare(resolved, names, settings))
+    key = ""
     try:
-        check_repo(path, "dataset")
-    except InvalidArgumentError as error:
-        problem = 'names there have the form "namespace/name"' if "/" not in path else str(error)
-        raise _not_found(path, settings.cache, ("the Hub", problem)) from error
-    return _find_on_hub(path, revision, request, settings)
+        located = locate(path, revision, request, settings.cache)
+        if not located.on_hub:
+            resolved = located.resolve()
+            return _found(resolved, None, lambda names: _prepare(resolved, names, settings))
+        key = _key_of(path, request)
+        resolved = located.resolve()
+    except (OfflineError, HubConnectionError) as error:
+        if _kind_of(expand_home(path)) is not None or path in known_formats():
+            raise  # it is data files of it that can't be fetched
+        return _find_recorded(path, revision, key or _key_of(path, request), settings, error)
+    commit = None if located.place is None else located.place.revision
+
+    def open(names: Sequence[str]) -> dict[str, OpenSplit]:
+        try:
+            opened = _prepare(resolved, names, settings)
+        except (OfflineError, HubConnectionError) as error:
+            return _find_recorded(path, revision, key, settings, error).open(names)
+        folders = {name: str(part.folder.relative_to(settings.cache)) for name, part in opened.items()}
+        record = LoadRecord(commit or "", revision, resolved.config, tuple(resolved.splits), folders, now())
+        write_record(settings.cache, _cache_name(path), key, record)
+        return opened
+
+    return _found(resolved, commit, open)
 
 
-def _find_here(path: str, request: Request) -> Resolved | None:
-    """Tries the doors that need no network."""
-    if path in known_formats():
-        return from_format(path, request)
-    if not path:
-        raise InvalidArgumentError.from_value("path", path, "the name of a dataset, folder, file or format")
-    place = expand_home(path)
-    if path.endswith(".py"):
-        raise DatasetScriptError.from_script(place.name, path)
-    kind = _kind_of(place)
-    if kind is not None:
-        return from_folder(place, request) if kind == "folder" else from_file(place, request)
-    if path.startswith("buckets/"):
-        raise NotThereYetError.from_name('load_dataset("buckets/...")')
-    return None
-
-
-def _kind_of(place: Path) -> str | None:
-    try:
-        return "folder" if place.is_dir() else "file" if place.is_file() else None
-    except (OSError, ValueError):  # a name too long for the system, or with a NUL in it, is not here
-        return None
-
-
-def _found(
-    resolved: Resolved, commit: str | None, open: Callable[[Sequence[str]], dict[str, OpenSplit]]
-) -> Found:
-    return Found(resolved.where, resolved.config, commit, tuple(resolved.splits), open)
-
-
-def _prepare(resolved: Resolved, names: Sequence[str], settings: Settings) -> dict[str, OpenSplit]:
-    sources = {name: resolved.splits[name] for name in names}
-    return prepare_and_open(
-        sources, settings.cache, force=settings.force, keep_in_memory=settings.keep_in_memory
-    )
-
-
-def _find_on_hub(path: str, revision: str, request: Request, settings: Settings) -> Found:
-    key = request_key(
+def _key_of(path: str, request: Request) -> str:
+    return request_key(
         path=path,
         name=request.name,
         data_dir=request.data_dir,
@@ -141,39 +210,53 @@ def _find_on_hub(path: str, revision: str, request: Request, settings: Settings)
         filters=request.filters,
         features=None if request.features is None else request.features.to_dict(),
     )
-    try:
-        repo = request.client.pin(path, revision)
-        resolved = from_repo(repo, request)
-    except RepoNotFoundError as error:
-        raise _not_found(path, settings.cache, (f"the Hub at {config.HF_ENDPOINT}", str(error))) from error
-    except (OfflineError, HubConnectionError) as error:
-        return _find_recorded(path, revision, key, settings, error)
-    _log.info("%s: revision %s is commit %s", path, revision, repo.commit)
-
-    def open(names: Sequence[str]) -> dict[str, OpenSplit]:
-        try:
-            opened = _prepare(resolved, names, settings)
-        except (OfflineError, HubConnectionError) as error:
-            return _find_recorded(path, revision, key, settings, error).open(names)
-        folders = {name: str(part.folder.relative_to(settings.cache)) for name, part in opened.items()}
-        record = LoadRecord(repo.commit, revision, resolved.config, tuple(resolved.splits), folders, now())
-        write_record(settings.cache, _place(path), key, record)
-        return opened
-
-    return _found(resolved, repo.commit, open)
 
 
-def _place(path: str) -> str:
+def _found(
+    resolved: Resolved, commit: str | None, open: Callable[[Sequence[str]], dict[str, OpenSplit]]
+) -> Found:
+    return Found(resolved.where, resolved.config, commit, tuple(resolved.splits), open, resolved.info)
+
+
+def _prepare(resolved: Resolved, names: Sequence[str], settings: Settings) -> dict[str, OpenSplit]:
+    sources = {name: resolved.splits[name] for name in names}
+    return prepare_and_open(
+        sources,
+        settings.cache,
+        force=settings.force,
+        keep_in_memory=settings.keep_in_memory,
+        num_proc=settings.num_proc,
+        checksums=settings.checksums,
+    )
+
+
+def _cache_name(path: str) -> str:
     return path.replace("/", "___")
+
+
+def recorded(path: str, revision: str, request: Request, cache: Path) -> list[LoadRecord]:
+    """Lists what earlier loads of the same name resolved to, the latest first.
+
+    Args:
+        path: What the user calls it.
+        revision: Branch, tag or commit.
+        request: What else was asked for.
+        cache: The datasets cache.
+    """
+    return _records(path, revision, _key_of(path, request), cache)
+
+
+def _records(path: str, revision: str, key: str, cache: Path) -> list[LoadRecord]:
+    return [
+        record
+        for record in read_records(cache, _cache_name(path), key)
+        if revision in (record.revision, record.commit)
+    ]
 
 
 def _find_recorded(path: str, revision: str, key: str, settings: Settings, error: HubError) -> Found:
     """Finds what earlier loads prepared, when the Hub can't be asked."""
-    records = [
-        record
-        for record in read_records(settings.cache, _place(path), key)
-        if revision in (record.revision, record.commit)
-    ]
+    records = _records(path, revision, key, settings.cache)
     attempt = (f"the Hub at {config.HF_ENDPOINT}", f"it could not be asked: {error}")
     if not records:
         raise _not_found(path, settings.cache, attempt, DatasetUnreachableError) from error
@@ -216,13 +299,14 @@ def _not_found(
         hub,
         ("prepared before", f"nothing of that name, config and revision in {cache}"),
     ]
-    close = difflib.get_close_matches(path, [*formats, *beside, *prepared], n=3)
+    near = [*formats, *beside, *prepared] if len(path) <= _LONGEST_NAME else []
+    close = difflib.get_close_matches(path, near, n=3)
     return kind.from_attempts(path, attempts, f"Did you mean {' or '.join(close)}?" if close else "")
 
 
 def _entries(folder: Path) -> list[Path]:
     """Lists a folder as far as that can be done: it only serves a suggestion."""
     try:
-        return list(folder.iterdir())
+        return list(itertools.islice(folder.iterdir(), _MOST_NAMES))
     except (OSError, ValueError):
         return []
