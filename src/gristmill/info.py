@@ -15,10 +15,10 @@ from gristmill.errors import CardError, FileFormatError, InvalidArgumentError
 from gristmill.features import Features
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import reading
-from gristmill.splits import SplitDict
+from gristmill.splits import NamedSplit, SplitDict
 from gristmill.version import Version
 
-__all__ = ["DatasetInfo", "wanted_features"]
+__all__ = ["DatasetInfo", "InfoMixin", "wanted_features"]
 
 
 @dataclass
@@ -229,6 +229,83 @@ class DatasetInfo:
             return cls(**values)
         except (TypeError, KeyError, AttributeError) as error:
             raise CardError.at(f"dataset_info can't be read ({error})") from error
+
+
+class InfoMixin:
+    """What a dataset with rows says about itself, from its info."""
+
+    _info: DatasetInfo
+    _split: NamedSplit | None
+
+    @property
+    def info(self) -> DatasetInfo:
+        """What is known about the dataset."""
+        return self._info
+
+    @property
+    def split(self) -> NamedSplit | None:
+        """Name of the split, if it is one."""
+        return self._split
+
+    @property
+    def builder_name(self) -> str | None:
+        """What prepared the dataset."""
+        return self._info.builder_name
+
+    @property
+    def citation(self) -> str:
+        """How to cite it."""
+        return self._info.citation
+
+    @property
+    def config_name(self) -> str | None:
+        """The config it is."""
+        return self._info.config_name
+
+    @property
+    def dataset_size(self) -> int | None:
+        """Bytes of its prepared rows."""
+        return self._info.dataset_size
+
+    @property
+    def description(self) -> str:
+        """What it is, in words."""
+        return self._info.description
+
+    @property
+    def download_checksums(self) -> dict[str, Any] | None:
+        """Size and checksum of what was downloaded, by URL."""
+        return self._info.download_checksums
+
+    @property
+    def download_size(self) -> int | None:
+        """Bytes downloaded."""
+        return self._info.download_size
+
+    @property
+    def homepage(self) -> str:
+        """Its home page."""
+        return self._info.homepage
+
+    @property
+    def license(self) -> str:
+        """Its licence."""
+        return self._info.license
+
+    @property
+    def size_in_bytes(self) -> int | None:
+        """Bytes downloaded and prepared."""
+        return self._info.size_in_bytes
+
+    @property
+    def supervised_keys(self) -> Any:
+        """Kept as read, for old info files."""
+        return self._info.supervised_keys
+
+    @property
+    def version(self) -> Version | str | None:
+        """Its version."""
+        return self._info.version
 
 
 def wanted_features(features: Features | None, info: DatasetInfo | None) -> Features | None:

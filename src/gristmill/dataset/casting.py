@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from gristmill.dataset.place import Place
 from gristmill.dataset.rewriting import rewrite
-from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.cast import cast_array
 from gristmill.features.convert import to_arrow_type
@@ -28,23 +27,6 @@ class _Cast:
                 for name, feature in self.features.items()
             }
         )
-
-
-def check_features(features: Mapping[str, Any], existing: Mapping[str, Any]) -> Features:
-    """Checks that features to cast to are those of the columns that exist.
-
-    Raises:
-        InvalidArgumentError: A column is missing on one side.
-    """
-    if not isinstance(features, Mapping):
-        raise InvalidArgumentError.from_value("features", features, "Features, or a dict of them")
-    if set(features) != set(existing):
-        odd = ", ".join(sorted(map(str, set(features) ^ set(existing)))[:20])
-        raise InvalidArgumentError(
-            f"features= must have the columns of the dataset, no more and no less; these are on one side only: {odd}. "
-            "Use cast_column for one column."
-        )
-    return Features(features)
 
 
 def cast_view(

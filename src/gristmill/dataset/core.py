@@ -43,11 +43,11 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.align import align_features
 from gristmill.features.convert import from_arrow_type
-from gristmill.features.picking import pick_features, rename_features
+from gristmill.features.picking import check_features, pick_features, rename_features
 from gristmill.features.schema import schema_metadata
 from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
-from gristmill.info import DatasetInfo, wanted_features
+from gristmill.info import DatasetInfo, InfoMixin, wanted_features
 from gristmill.not_there_yet import MissingMethod
 from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from gristmill.dataset.splits_dict import DatasetDict
 
 
-class Dataset(IndexableMixin):
+class Dataset(IndexableMixin, InfoMixin):
     """Rows in named, typed columns.
 
     Choosing rows or columns copies nothing, and what `map` computes is stored beside what was there. Iterating and
@@ -694,80 +694,10 @@ class Dataset(IndexableMixin):
         return InMemoryTable.from_arrays([rows], ["indices"])
 
     @property
-    def info(self) -> DatasetInfo:
-        """What is known about the dataset."""
-        return self._info
-
-    @property
     def features(self) -> Features:
         """The columns and what they mean."""
         assert self._info.features is not None
         return self._info.features
-
-    @property
-    def split(self) -> NamedSplit | None:
-        """Name of the split, if it is one."""
-        return self._split
-
-    @property
-    def builder_name(self) -> str | None:
-        """What prepared the dataset."""
-        return self._info.builder_name
-
-    @property
-    def citation(self) -> str:
-        """How to cite it."""
-        return self._info.citation
-
-    @property
-    def config_name(self) -> str | None:
-        """The config it is."""
-        return self._info.config_name
-
-    @property
-    def dataset_size(self) -> int | None:
-        """Bytes of its prepared rows."""
-        return self._info.dataset_size
-
-    @property
-    def description(self) -> str:
-        """What it is, in words."""
-        return self._info.description
-
-    @property
-    def download_checksums(self) -> dict[str, Any] | None:
-        """Size and checksum of what was downloaded, by URL."""
-        return self._info.download_checksums
-
-    @property
-    def download_size(self) -> int | None:
-        """Bytes downloaded."""
-        return self._info.download_size
-
-    @property
-    def homepage(self) -> str:
-        """Its home page."""
-        return self._info.homepage
-
-    @property
-    def license(self) -> str:
-        """Its licence."""
-        return self._info.license
-
-    @property
-    def size_in_bytes(self) -> int | None:
-        """Bytes downloaded and prepared."""
-        return self._info.size_in_bytes
-
-    @property
-    def supervised_keys(self) -> Any:
-        """Kept as read, for old info files."""
-        return self._info.supervised_keys
-
-    @property
-    def version(self) -> str | None:
-        """Its version."""
-        return self._info.version
 
     @property
     def num_rows(self) -> int:
@@ -1441,7 +1371,7 @@ class Dataset(IndexableMixin):
             >>> Dataset.from_dict({"a": [1, 2]}).cast(Features({"a": Value("string")}))["a"][:]
             ['1', '2']
         """
-        wanted = casting.check_features(features, self.features)
+        wanted = check_features(features, self.features)
         place = self._place(
             "cast",
             wanted.to_dict(),
