@@ -170,6 +170,7 @@ class DecompressedFile(io.BufferedIOBase):
         self._growth = Growth(name)
         self._decoder = _DECODERS[kind](_Counted(file))
         self._count = 0
+        self._peeked = b""
 
     @property
     def name(self) -> str:
@@ -205,8 +206,22 @@ class DecompressedFile(io.BufferedIOBase):
         """Reads at most `size` bytes, whatever comes next; b"" only at the end."""
         if self.closed:
             raise ValueError("the file is closed")
-        if not size:
-            return b""
+        if self._peeked or not size:
+            end = len(self._peeked) if size < 0 else size
+            data, self._peeked = self._peeked[:end], self._peeked[end:]
+            self._count += len(data)
+            return data
+        data = self._decode(size)
+        self._count += len(data)
+        return data
+
+    def peek(self, size: int = 0, /) -> bytes:
+        """Gives what comes next without moving on: at least a byte, unless it is the end; perhaps more than `size`."""
+        if not self._peeked:
+            self._peeked = self._decode(size or -1)
+        return self._peeked
+
+    def _decode(self, size: int) -> bytes:
         try:
             data: bytes = self._decoder.read(min(size, _MOST_PIECE) if size > 0 else _MOST_PIECE)
         except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
@@ -217,8 +232,7 @@ class DecompressedFile(io.BufferedIOBase):
                 f"the {self._kind} data is damaged or cut off near byte {self._decoder.source.count} ({error})",
                 file=self._name,
             ) from error
-        self._count += len(data)
-        self._growth.check(self._count, self._decoder.source.count)
+        self._growth.check(self._count + len(data), self._decoder.source.count)
         return data
 
     def readinto(self, buffer: Any, /) -> int:

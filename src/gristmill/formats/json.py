@@ -201,14 +201,18 @@ def _parsed_mixed(
     """Parses a block for its types."""
     try:
         return parse_block(block, file, row, hint)
-    except (SchemaConflictError, CastError):
+    except (SchemaConflictError, CastError) as error:
         if options.on_mixed_types is None:
             raise
+        refused = error
     columns = columns_of_rows(parse_rows(block, file, row), file=file.name, first_row=row)
-    arrays = {
-        name: array_of_mixed(values, column=name, file=file.name, first_row=row)
-        for name, values in columns.items()
-    }
+    try:
+        arrays = {
+            name: array_of_mixed(values, column=name, file=file.name, first_row=row)
+            for name, values in columns.items()
+        }
+    except CastError:  # not for being mixed: half a surrogate pair
+        raise refused from None
     return pa.table(arrays)
 
 

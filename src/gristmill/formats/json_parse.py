@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -32,6 +34,8 @@ _PARALLEL = 1 << 20
 _LONG_LINE = 10_000
 """Only a line this long can be nested deep enough (tens of thousands of levels) to exhaust pyarrow's C++ stack."""
 _DEEP = 1_000
+_DEEPEST = 64
+"""Levels of lists and structs that Arrow's ways to exchange data allow."""
 _BIG_INTEGER = re.compile(rb"(?<![\d.eE+])[0-9]{16,}(?![\d.eE])")
 
 
@@ -55,19 +59,21 @@ def parse_block(
         SchemaConflictError: Values of a column within the block have no common type.
         CastError: An integer fits no integer type.
     """
-    block.text(file)  # pyarrow does not check that text is UTF-8
+    block.check(file)  # pyarrow does not
     data = block.data
     if not _too_deep(data):
         for known in [hint, None] if hint is not None else [None]:
             try:
                 table = _fast(data, known, only_hint and known is not None)
                 table.validate()  # pyarrow makes lists of nulls shorter than they are
+                _check_depth(table, file, first_row)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
                 continue
             if not _lost_integers(table, data):
                 return table
             break
     table = _exact(block, file, first_row)
+    _check_depth(table, file, first_row)
     return table.select([n for n in table.column_names if n in hint.names]) if only_hint and hint else table
 
 
@@ -140,19 +146,41 @@ def _lost_integers(table: pa.Table, data: bytes) -> bool:
 
 def _too_deep(data: bytes) -> bool:
     """Says whether objects and arrays may be nested so deep that pyarrow would exhaust its stack."""
-    buffer = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(buffer == 10)
-    longest = np.diff(ends, prepend=-1, append=len(buffer)).max(initial=0)
-    if longest < _LONG_LINE:
+    if not _has_long_line(data):
         return False
+    buffer = np.frombuffer(data, np.uint8)
     # Brackets inside strings count as well: that only sends a strange block to the slower parser.
     steps = _STEPS[buffer]
     return bool(np.cumsum(steps, dtype=np.int32).max(initial=0) > _DEEP)
 
 
+def _has_long_line(data: bytes) -> bool:
+    # From one line end to the last one within reach: few bytes are looked at.
+    at = 0
+    while len(data) - at > _LONG_LINE:
+        end = data.rfind(b"\n", at, at + _LONG_LINE)
+        if end < 0:
+            return True
+        at = end + 1
+    return False
+
+
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"{[")] = 1
 _STEPS[list(b"}]")] = -1
+
+
+def _check_depth(table: pa.Table, file: SourceFile, first_row: int) -> None:
+    for field in table.schema:
+        types, depth = [field.type], 0
+        while types := [part.type for type_ in types for part in _parts(type_)]:
+            depth += 1
+            if depth > _DEEPEST:
+                raise too_deep(file, first_row, column=field.name)
+
+
+def _parts(type_: Any) -> Iterator[pa.Field]:
+    return (type_.field(i) for i in range(type_.num_fields if pt.is_nested(type_) else 0))
 
 
 def _exact(block: Block, file: SourceFile, first_row: int) -> pa.Table:
@@ -190,7 +218,7 @@ def parse_rows(block: Block, file: SourceFile, first_row: int) -> list[dict[str,
             raise too_deep(file, first_row + len(rows), line) from error
         except ValueError as error:
             raise FileFormatError.at(
-                str(error), file=file.name, row=first_row + len(rows), line=line
+                _unusable(error), file=file.name, row=first_row + len(rows), line=line
             ) from error
         if not isinstance(value, dict):
             raise FileFormatError.at(
@@ -215,6 +243,11 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def _unusable(error: ValueError) -> str:
+    limit = sys.get_int_max_str_digits() if hasattr(sys, "get_int_max_str_digits") else 0
+    return f"an integer has more than {limit} digits" if "digits" in str(error) else str(error)
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
@@ -227,10 +260,12 @@ def not_json(file: SourceFile, error: json.JSONDecodeError, *, line: int, row: i
     raise FileFormatError.at(f"not valid JSON ({error.msg})", file=file.name, line=line, row=row) from error
 
 
-def too_deep(file: SourceFile, row: int, line: int | None = None) -> FileFormatError:
+def too_deep(
+    file: SourceFile, row: int, line: int | None = None, column: str | None = None
+) -> FileFormatError:
     """Words the error for values nested deeper than can be followed."""
     made: FileFormatError = FileFormatError.at(
-        "values are nested too deep", file=file.name, row=row, line=line
+        "values are nested too deep", file=file.name, row=row, line=line, column=column
     )
     return made
 

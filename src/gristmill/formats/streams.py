@@ -58,6 +58,15 @@ def reading_text(file: SourceFile, format: str) -> Iterator[None]:
         raise FileFormatError.at(f"not text in the encoding given ({error})", file=file.name) from error
 
 
+_MARKS = [
+    # That of UTF-16 is the beginning of that of UTF-32.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+]
+
+
 class _Recoded:
     """A stream of UTF-8 bytes over a stream in another encoding."""
 
@@ -94,7 +103,8 @@ class _Recoded:
 def open_utf8(file: SourceFile, encoding: str | None = None, errors: str | None = None) -> tuple[Any, bool]:
     """Opens a text file as a stream of UTF-8 bytes.
 
-    UTF-8 read strictly is passed through unchecked; whoever parses it checks it by the block, which is faster.
+    UTF-8 read strictly is passed through unchecked; whoever parses it checks it by the block, which is faster. What
+    begins with the mark of UTF-16 or UTF-32, which can't be UTF-8, is read as that.
 
     Args:
         file: The file.
@@ -116,6 +126,9 @@ def open_utf8(file: SourceFile, encoding: str | None = None, errors: str | None 
             "encoding", (name, errors), "an encoding and error handler that Python knows"
         ) from error
     stream, plain = open_bytes(file)
+    if canonical in ("utf-8", "utf-8-sig", "ascii"):
+        head = stream.peek(4)  # type: ignore[attr-defined]  # both kinds of streams have it
+        canonical = next((name for mark, name in _MARKS if head.startswith(mark)), canonical)
     if canonical in ("utf-8", "utf-8-sig", "ascii") and (errors or "strict") == "strict":
         return stream, plain
     return _Recoded(stream, canonical, errors or "strict"), False
@@ -134,6 +147,17 @@ class Block:
     data: bytes
     offset: int
     line: int
+
+    def check(self, file: SourceFile) -> None:
+        """Checks that the block is UTF-8, which is faster than decoding it.
+
+        Raises:
+            FileFormatError: Not UTF-8; names the line.
+        """
+        try:
+            check_utf8(self.data, len(self.data))
+        except UnicodeDecodeError:
+            self.text(file)
 
     def text(self, file: SourceFile) -> str:
         """Decodes the block.
@@ -249,7 +273,8 @@ def iter_blocks(
                 if _len(rest) > RECORD_LIMIT:
                     raise _too_long(file, line)
             else:
-                whole = b"".join([*rest, data[:end]])
+                # A view, so that a block is copied once.
+                whole = data if end == len(data) and not rest else b"".join([*rest, memoryview(data)[:end]])
                 rest = [data[end:]] if end < len(data) else []
                 yield Block(whole, offset, line)
                 offset, line = offset + len(whole), line + _lines(whole)
