@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.fingerprint import Hasher
+from tests.frameworks import framework
 
 FACTOR = 3
 hash_ = Hasher.hash
@@ -441,3 +442,85 @@ def test_the_same_wherever_a_program_lies_and_runs(tmp_path):
         assert not run.stderr
         runs.add(run.stdout)
     assert len(runs) == 1
+
+
+DOCUMENTED = [
+    ("def f(x): {}return x + 1", "'Adds one.'\n    "),
+    ("def f(x):\n    {}x.a = None", "'Sets it.'\n    "),
+    ("def f(x):\n    {}return [None, 'why', y] if (y := x) else 'why'", "'why'\n    "),
+    (
+        "def f(x):\n    class A:\n        {}b = 1\n        def m(self): return None\n    return A",
+        "'A class.'\n        ",
+    ),
+    ("class f:\n    def m(self):\n        {}return 1", "'A method.'\n        "),
+    ("def f(x):\n    {}def g():\n        {}return None\n    return g", "'Both.'\n    "),
+    (
+        "def f(x):\n    {}" + "".join(f"x.a{i} = {i}.5\n    " for i in range(300)) + "return None",
+        "'Long.'\n    ",
+    ),
+    (
+        "def f(x):\n    {}for y in x:\n        try: yield y\n        except ValueError: yield None",
+        "'Jumps.'\n    ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "remark"), DOCUMENTED, ids=[str(i) for i in range(len(DOCUMENTED))])
+def test_a_docstring_where_none_was_changes_nothing(source, remark):
+    if "{}return 1" in source or "def g" in source:
+        other = source.replace("{}", remark if "m(self)" in source else remark + "    ")
+        other = other.replace(remark + "    def g", remark + "def g")
+    else:
+        other = source.replace("{}", remark)
+    if source.startswith("def f(x): {}"):
+        source, other = source.replace(": {}", ":\n    {}"), other.replace(": '", ":\n    '")
+    assert hash_(make(source.replace("{}", ""))) == hash_(make(other))
+
+
+def test_a_constant_that_is_the_docstring_counts():
+    assert hash_(make("def f(x):\n    'a'\n    return 'a'")) != hash_(
+        make("def f(x):\n    'a'\n    return 'b'")
+    )
+
+
+def test_a_table_is_hashed_by_its_rows_not_by_how_it_is_cut(tmp_path):
+    from gristmill.table import InMemoryTable, MemoryMappedTable
+    from gristmill.table.arrow_file import write_arrow
+
+    whole = pa.table({"s": ["a", None, "c", "d"] * 50_000, "n": range(200_000)})
+    cut = pa.concat_tables(
+        [whole.slice(0, 7), whole.slice(7, 0), whole.slice(7, 90_000), whole.slice(90_007)]
+    )
+    assert hash_(whole) == hash_(cut)
+    assert hash_(whole.slice(3)) == hash_(cut.slice(3)) != hash_(whole)
+    write_arrow(tmp_path / "a.arrow", whole)
+    write_arrow(tmp_path / "b.arrow", cut)
+    mapped = MemoryMappedTable.from_file(str(tmp_path / "a.arrow"))
+    assert hash_(mapped) == hash_(MemoryMappedTable.from_file(str(tmp_path / "b.arrow")))
+    assert hash_(mapped) == hash_(InMemoryTable(cut))
+    write_arrow(tmp_path / "a.arrow", whole.slice(1))
+    assert hash_(MemoryMappedTable.from_file(str(tmp_path / "a.arrow"))) != hash_(mapped)
+
+
+def test_torch_modules_and_tensors():
+    torch = framework("torch")
+
+    def module(seed, width=3):
+        torch.manual_seed(seed)
+        return torch.nn.Sequential(torch.nn.Linear(4, width), torch.nn.ReLU())
+
+    assert hash_(module(1)) == hash_(module(1))
+    assert hash_(module(1)) != hash_(module(2))
+    assert hash_(module(1)) != hash_(module(1, 5))
+    assert hash_(torch.arange(3)) == hash_(torch.arange(3))
+    assert hash_(torch.arange(3)) != hash_(torch.arange(3).float())
+    assert hash_(torch.arange(6).reshape(2, 3)) != hash_(torch.arange(6).reshape(3, 2))
+    assert hash_(torch.arange(6)[::2]) == hash_(torch.tensor([0, 2, 4]))
+    one = module(1)
+    before = hash_(one)
+    one(torch.zeros(2, 4))
+    assert hash_(one) == before
+    with torch.no_grad():
+        one[0].weight[0, 0] += 1
+    assert hash_(one) != before
+    assert hash_(lambda x, m=one: m(x)) != before

@@ -32,6 +32,7 @@ from gristmill.dataset import (
     sorting,
     splitting,
     tidying,
+    to_tensorflow,
 )
 from gristmill.dataset import sql as sql_module
 from gristmill.dataset.column import Column
@@ -1772,6 +1773,60 @@ class Dataset(IndexableMixin, InfoMixin):
         size = (batch_size or 1000) if batched else None
         return frames.to_polars(self._view, size, schema_overrides, rechunk)
 
+    def to_tf_dataset(
+        self,
+        batch_size: int | None = None,
+        columns: str | list[str] | None = None,
+        shuffle: bool = False,
+        collate_fn: Callable[..., Any] | None = None,
+        drop_remainder: bool = False,
+        collate_fn_args: dict[str, Any] | None = None,
+        label_cols: str | list[str] | None = None,
+        prefetch: bool = True,
+        num_workers: int = 0,
+        num_test_batches: int = 20,
+    ) -> Any:
+        """Gives the rows as a `tf.data.Dataset`, for example for the ``fit`` of Keras.
+
+        Whole numbers and booleans are int64, other numbers float32, text strings. Lists of differing lengths become
+        ragged tensors, unless `collate_fn` pads them.
+
+        Args:
+            batch_size: Rows a batch; single rows if left out.
+            columns: The inputs: one tensor for one column, else a dict; all columns, as a dict, if left out.
+            shuffle: Another order each epoch; `tf.random.set_seed` decides which.
+            collate_fn: Takes a list of examples (dicts of numpy arrays) and returns a dict of arrays or tensors; its
+                columns may have other names. By default columns are stacked.
+            drop_remainder: Leave out a last batch that is smaller.
+            collate_fn_args: Further arguments of `collate_fn`.
+            label_cols: The labels: elements are then pairs of inputs and labels.
+            prefetch: Prepare batches while earlier ones are used.
+            num_workers: Processes that load batches; a script must then guard its work with
+                ``if __name__ == "__main__"``.
+            num_test_batches: How many batches are looked at for types and shapes.
+
+        Raises:
+            MissingDependencyError: TensorFlow is not installed.
+            InvalidArgumentError: The arguments exclude each other, or a column can't become a tensor.
+            ColumnNotFoundError: There is no such column.
+            TransformError: `collate_fn` failed; names the rows.
+        """
+        return to_tensorflow.to_tf_dataset(
+            self._view,
+            self.features,
+            self._spec,
+            batch_size=batch_size,
+            columns=columns,
+            shuffle=shuffle,
+            collate_fn=collate_fn,
+            drop_remainder=drop_remainder,
+            collate_fn_args=collate_fn_args,
+            label_cols=label_cols,
+            prefetch=prefetch,
+            num_workers=num_workers,
+            num_test_batches=num_test_batches,
+        )
+
     def to_sql(
         self,
         name: str,
@@ -1923,7 +1978,6 @@ class Dataset(IndexableMixin, InfoMixin):
     from_spark = MissingMethod()
     push_to_hub = MissingMethod()
     to_iterable_dataset = MissingMethod()
-    to_tf_dataset = MissingMethod()
 
     # ---------------------------------------------------------------- together with others
 

@@ -25,6 +25,7 @@ from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import GristmillError
 from gristmill.features.infer import Clash, refuse
 from gristmill.files.atomic import write_json
+from gristmill.files.temporary import temporary_prefix
 from gristmill.logging import get_logger
 from gristmill.progress import progress
 from gristmill.table.arrow_file import ArrowFileWriter, open_arrow, open_many
@@ -182,7 +183,7 @@ def _run_here(
 
 
 def _run_workers(job: Job, tasks: list[Task], workers: int, reuse: bool, description: str) -> list[Path]:
-    with tempfile.TemporaryDirectory(prefix="gristmill-rows-") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("rows")) as folder:
         work = _Work(job.with_stored_rows(Path(folder)))
         return run_tasks(work, tasks, num_proc=workers, description=description, reuse=reuse)
 

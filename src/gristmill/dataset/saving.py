@@ -28,6 +28,7 @@ from gristmill.files.atomic import atomic_folder, temporary_name, write_json
 from gristmill.files.borders import reading, writing
 from gristmill.files.paths import expand_home, safe_join
 from gristmill.files.remote import download_folder, local_path, upload_folder
+from gristmill.files.temporary import temporary_prefix
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.formatting import FormatSpec
 from gristmill.info import DatasetInfo
@@ -103,7 +104,7 @@ def write_saved(saved: Saved, folder: Path, sharding: Sharding) -> None:
     if sharding.num_proc is None or len(tasks) == 1:
         run(_Shard(view, schema))
     else:
-        with tempfile.TemporaryDirectory(prefix="gristmill-rows-") as rows_folder:
+        with tempfile.TemporaryDirectory(prefix=temporary_prefix("rows")) as rows_folder:
             run(_Shard(view.stored(Path(rows_folder)), schema))
     if view.origins is not None:
         origins, selection = view.origins
@@ -145,7 +146,7 @@ def saving_to(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[
     """
     final = local_path(path)
     if final is None:
-        with tempfile.TemporaryDirectory(prefix="gristmill-save-") as temporary:
+        with tempfile.TemporaryDirectory(prefix=temporary_prefix("save")) as temporary:
             yield Path(temporary)
             upload_folder(Path(temporary), str(path), storage_options)
         return

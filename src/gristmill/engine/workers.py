@@ -27,6 +27,7 @@ import cloudpickle
 from gristmill import errors
 from gristmill.engine.tasks import INSIDE_WORKER, Task, TaskFunction
 from gristmill.errors import InvalidArgumentError, TransformError, WorkerDiedError
+from gristmill.files.temporary import temporary_prefix
 from gristmill.fingerprint.code import is_library
 
 _PATIENCE = 5.0
@@ -57,7 +58,7 @@ def run_in_workers(
         WorkerDiedError: A worker ended without an answer.
         InvalidArgumentError: The function can't be sent to another process.
     """
-    with tempfile.TemporaryDirectory(prefix="gristmill-work-") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("work")) as folder:
         payload = Path(folder) / "payload"
         payload.write_bytes(_pack(function, tasks))
         workers: list[_Worker] = []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.errors import FileError, FileMissingError, InvalidArgumentError
+from gristmill.files.temporary import temporary_prefix
 
 _LOCAL = ("file", "local")
 
@@ -133,7 +134,7 @@ def downloaded_file(url: str, options: Mapping[str, Any] | None = None) -> Itera
         InvalidArgumentError: It is not known, or needs a package that is not installed.
     """
     system, path = open_system(url, options)
-    with tempfile.TemporaryDirectory(prefix="gristmill-download-") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("download")) as folder:
         local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
         with _talking("read", url):
             system.get_file(path, str(local))
@@ -153,7 +154,7 @@ def uploaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterato
         InvalidArgumentError: It is not known, or needs a package that is not installed.
     """
     system, path = open_system(url, options)
-    with tempfile.TemporaryDirectory(prefix="gristmill-upload-") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("upload")) as folder:
         # Under its own name: writers choose a compression by the suffix.
         local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
         yield local

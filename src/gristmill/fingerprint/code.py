@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import dis
 import functools
 import importlib.util
+import inspect
 import os
 import site
 import sys
@@ -57,6 +59,66 @@ def references(code: types.CodeType) -> tuple[tuple[Reference, ...], tuple[str, 
             found.update(inner)
             imported.update(more)
     return tuple(sorted(found)), tuple(sorted(imported))
+
+
+_NOISE = {"CACHE", "EXTENDED_ARG"}
+# What a class's body says of itself: its documentation and where it stands.
+_REMARKS = {"__doc__", "__firstlineno__"}
+
+
+@functools.lru_cache(maxsize=4096)
+def normal_form(code: types.CodeType) -> tuple[list[list[Any]], list[Any]]:
+    """Gives what a code object does, free of where its parts are kept.
+
+    Constants, names and jumps are stored as numbers, and a docstring takes one of those numbers: with it, the same
+    work has other bytes.
+
+    Args:
+        code: A function's, a class's or a module's.
+
+    Returns:
+        (instructions as name and argument, the constants they use in the order of use).
+    """
+    found = [item for item in dis.get_instructions(code) if item.opname not in _NOISE]
+    if not code.co_flags & inspect.CO_OPTIMIZED:
+        found = _without_remarks(found)
+    ordinals: dict[int, int] = {}
+    for number, item in enumerate(found):
+        ordinals[item.offset] = number
+    offsets = sorted(ordinals)
+    constants: list[Any] = []
+    order: dict[int, int] = {}
+    form: list[list[Any]] = []
+    for item in found:
+        argument: Any = item.arg
+        if item.opcode in _CONSTANT and item.arg is not None:
+            if item.arg not in order:
+                order[item.arg] = len(constants)
+                constants.append(code.co_consts[item.arg])
+            argument = order[item.arg]
+        elif item.opcode in _JUMP:
+            # The target may be a prefix that was left out; the instruction follows it.
+            argument = bisect.bisect_left(offsets, item.argval)
+        elif item.opcode in _NAMED:
+            argument = [str(item.argval), item.argrepr]
+        form.append([item.opname, argument])
+    return form, constants
+
+
+_CONSTANT = frozenset(dis.hasconst)
+_JUMP = frozenset([*dis.hasjrel, *dis.hasjabs])
+_NAMED = frozenset([*dis.hasname, *dis.haslocal, *dis.hasfree])
+
+
+def _without_remarks(found: list[dis.Instruction]) -> list[dis.Instruction]:
+    kept: list[dis.Instruction] = []
+    for item in found:
+        remark = item.opname in {"STORE_NAME", "STORE_GLOBAL"} and item.argval in _REMARKS
+        if remark and kept and kept[-1].opname.startswith("LOAD_"):
+            kept.pop()
+            continue
+        kept.append(item)
+    return kept
 
 
 _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}

@@ -9,7 +9,6 @@ object, and on the order of sets.
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import marshal
 import re
@@ -17,7 +16,7 @@ import secrets
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import xxhash
 
@@ -25,6 +24,7 @@ from gristmill.fingerprint.code import (
     is_library,
     local_source,
     module_is_library,
+    normal_form,
     values_named_by,
     version_of,
 )
@@ -36,7 +36,8 @@ _SCALARS = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _CONTAINERS = frozenset({list, tuple, dict})
 _DEEPEST_PLAIN = 20
 _CO_HAS_DOCSTRING = 0x4000000
-_told: set[str] = set()
+fingerprint_warnings: dict[str, bool] = {}
+"""Names of what could not be hashed and was warned of, once; taking a name out lets it be warned of again."""
 
 # Set by Python for its own use, or of no influence on what a class does.
 _CLASS_NOISE = frozenset({
@@ -49,12 +50,18 @@ _CLASS_NOISE = frozenset({
 class Hasher:
     """Hashes any number of Python objects, one after another.
 
+    Attributes:
+        dispatch: How objects of a class of yours are hashed: class to a function that is given the hasher's class and
+            the object, and returns what stands for the object, for example ``hasher.hash(value.path)``.
+
     Example:
         >>> Hasher.hash([1, {2, 3}]) == Hasher.hash([1, {3, 2}])
         True
         >>> Hasher.hash(lambda x: x + 1) == Hasher.hash(lambda x: x + 2)
         False
     """
+
+    dispatch: ClassVar[dict[type, Callable[[type[Hasher], Any], Any]]] = {}
 
     def __init__(self) -> None:
         self._state = xxhash.xxh3_128()
@@ -102,8 +109,8 @@ class Hasher:
 
 def _unhashable(value: Any, reason: str) -> bytes:
     name = getattr(value, "__qualname__", None) or f"an object of class {type(value).__qualname__}"
-    if name not in _told:
-        _told.add(name)
+    if not fingerprint_warnings.get(name):
+        fingerprint_warnings[name] = True
         _log.warning(
             "%s can't be hashed (%s): a transform that uses it gets a random fingerprint, so its result can't be "
             "found again by a later run.",
@@ -179,7 +186,9 @@ class _Walk:
 
     def _feed_object(self, value: Any, kind: type) -> None:
         own = getattr(kind, "__gristmill_hash__", None)
-        if own is not None:
+        if kind in Hasher.dispatch:
+            self._all(b"own", kind.__qualname__, Hasher.dispatch[kind](Hasher, value))
+        elif own is not None:
             self._all(b"own", kind.__qualname__, own(value))
         elif kind is list or kind is tuple:
             self._all(kind.__name__.encode() + b"%d" % len(value), *value)
@@ -246,6 +255,9 @@ class _Walk:
             self._array(value)
         elif package == "pyarrow" and hasattr(value, "schema") and hasattr(value, "to_batches"):
             self._table(value)
+        elif isinstance(module, str) and module.startswith("gristmill.table.") and hasattr(value, "table"):
+            # By its rows: a file may change under its name.
+            self._table(value.table)
         elif package == "pyarrow" and hasattr(value, "type") and hasattr(value, "null_count"):
             import pyarrow as pa
 
@@ -261,7 +273,19 @@ class _Walk:
             self.write(b"schema")
             self.write(value.serialize())
         else:
+            return self._tensor(value, kind)
+        return True
+
+    def _tensor(self, value: Any, kind: type) -> bool:
+        """Feeds a dense tensor of PyTorch, wherever it lies; what pickle is given of one is not the same each time."""
+        torch: Any = sys.modules.get("torch")
+        if torch is None or not isinstance(value, torch.Tensor):
             return False
+        if value.layout != torch.strided or value.is_quantized or value.device.type == "meta":
+            return False
+        self._all(b"tensor", kind.__qualname__, str(value.dtype), list(value.shape), value.requires_grad)
+        flat = value.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
+        feed_array(flat.view(torch.uint8).numpy(), self.write)
         return True
 
     def _array(self, value: Any) -> None:
@@ -300,19 +324,16 @@ class _Walk:
             self._all(b"global", name, value)
 
     def _code(self, code: types.CodeType) -> None:
+        instructions, constants = normal_form(code)
         self._all(
             b"code",
-            code.co_code,
+            instructions,
             getattr(code, "co_exceptiontable", b""),
-            [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags],
-            [list(code.co_names), list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)],
+            [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount],
+            code.co_flags & ~_CO_HAS_DOCSTRING,
+            [list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)],
+            *constants,
         )
-        # Since Python 3.13 a class's body holds the number of its first line.
-        line = code.co_firstlineno if "__firstlineno__" in code.co_names else None
-        for constant in code.co_consts[1:] if _has_docstring(code) else code.co_consts:
-            self.feed(
-                b"line" if line is not None and constant == line and type(constant) is int else constant
-            )
 
     def _class(self, cls: type) -> None:
         self._all(b"class", cls.__module__, cls.__qualname__)
@@ -347,13 +368,6 @@ class _Walk:
                 self.feed(_without_cached(part, type(value)))
             else:
                 self.feed(part if part is None else list(part))
-
-
-def _has_docstring(code: types.CodeType) -> bool:
-    """Says whether the first constant is the docstring: of a function, but not of a comprehension or a class's body."""
-    optimized = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
-    documented = sys.version_info < (3, 14) or code.co_flags & _CO_HAS_DOCSTRING
-    return bool(optimized and documented and code.co_consts and isinstance(code.co_consts[0], str))
 
 
 def _without_cached(state: Any, cls: type) -> Any:
