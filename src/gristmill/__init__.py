@@ -15,6 +15,9 @@ from gristmill.not_there_yet import MissingFunction, missing_class
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares this list with _HOMES
     from gristmill import config, errors, logging
     from gristmill import errors as exceptions
+    from gristmill.build.cache_list import list_cache
+    from gristmill.build.cache_remove import remove_from_cache
+    from gristmill.build.cache_verify import verify_cache
     from gristmill.builder import ArrowBasedBuilder, BuilderConfig, DatasetBuilder, GeneratorBasedBuilder
     from gristmill.combine import concatenate_datasets, interleave_datasets
     from gristmill.dataset import Column, Dataset
@@ -121,9 +124,12 @@ _HOMES = {
     "interleave_datasets": "combine",
     "is_caching_enabled": "fingerprint",
     "is_progress_bar_enabled": "progress",
+    "list_cache": "build.cache_list",
     "load_dataset": "load",
     "load_from_disk": "load",
     "logging": "",
+    "remove_from_cache": "build.cache_remove",
+    "verify_cache": "build.cache_verify",
 }
 
 # Documented names whose work is still to come: importable, fit for isinstance, a clear error when used.
@@ -219,10 +225,13 @@ __all__ = [
     "interleave_datasets",
     "is_caching_enabled",
     "is_progress_bar_enabled",
+    "list_cache",
     "load_dataset",
     "load_dataset_builder",
     "load_from_disk",
     "logging",
+    "remove_from_cache",
+    "verify_cache",
 ]
 
 

@@ -125,3 +125,8 @@ def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed
 @app.group("hub", cls=_Suggesting)
 def hub_group() -> None:
     """Serve and look at Hubs."""
+
+
+@app.group("cache", cls=_Suggesting)
+def cache_group() -> None:
+    """See, check and tidy what is kept on this disk."""

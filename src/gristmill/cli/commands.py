@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gristmill.cli.cache_ls
+import gristmill.cli.cache_rm
+import gristmill.cli.cache_verify
 import gristmill.cli.demo
 import gristmill.cli.docsinfo
 import gristmill.cli.download
