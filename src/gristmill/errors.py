@@ -21,6 +21,7 @@
     │   └── WorkerDiedError                       a worker process ended without an answer
     ├── FileError (OSError)                       reading or writing on this machine failed
     │   ├── FileMissingError (FileNotFoundError)
+    │   ├── DatabaseError                         a database refused or could not be reached
     │   ├── DiskFullError
     │   ├── LockTimeoutError (TimeoutError)
     │   └── UnsafePathError (ValueError)          a path that leaves its folder
@@ -80,6 +81,7 @@ __all__ = [
     "ConfigNotFoundError",
     "DataError",
     "DataFilesNotFoundError",
+    "DatabaseError",
     "DatasetBuildError",
     "DatasetGenerationCastError",
     "DatasetGenerationError",
@@ -486,6 +488,22 @@ class UnsafePathError(FileError, ValueError):
         return cls(
             f"The path {shorten(path)} leaves the folder {folder} or is not a plain relative path; refused."
         )
+
+
+class DatabaseError(FileError):
+    """A database refused, or could not be reached."""
+
+    @classmethod
+    def from_query(cls, problem: str, driver: str, query: str | None = None) -> DatabaseError:
+        """Words the error.
+
+        Args:
+            problem: What it can't do, and what it says of that.
+            driver: Database and driver.
+            query: What it was asked, if it was.
+        """
+        asked = "" if query is None else f" It was asked: {query}"
+        return cls(f"The database ({driver}) can't {problem.rstrip('.')}.{asked}")
 
 
 class HubError(GristmillError, OSError):

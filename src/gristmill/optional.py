@@ -20,6 +20,7 @@ _PACKAGES = {
     "tokenizers": ("tokenizers", "tokenizers"),
     "faiss": ("faiss-cpu", "faiss"),
     "elasticsearch": ("elasticsearch", "elasticsearch"),
+    "sqlalchemy": ("sqlalchemy", "sql"),
     "py7zr": ("py7zr", "archives"),
 }
 

@@ -75,7 +75,7 @@ def test_mistakes(ds, con):
     with pytest.raises(InvalidArgumentError, match="two columns"):
         Dataset.from_sql("SELECT 1 AS a, 2 AS a", con)
     with pytest.raises(InvalidArgumentError, match="sql option"):
-        Dataset.from_sql("SELECT 1", con, index_col="a")
+        Dataset.from_sql("SELECT 1", con, nonsense="a")
     with pytest.raises(InvalidArgumentError, match="columns="):
         Dataset.from_sql("SELECT 1 AS a", con, columns=["a"])
     with pytest.raises(InvalidArgumentError, match="nested"):

@@ -613,14 +613,14 @@ class Dataset(IndexableMixin, InfoMixin):
 
         Args:
             sql: A query, the name of a table, or a SQLAlchemy query.
-            con: An open connection (sqlite3, SQLAlchemy) or a URI; ``sqlite:///path`` needs no further library.
+            con: An open connection (sqlite3, SQLAlchemy, ADBC) or a URI; ``sqlite:///path`` needs no further library.
             features: As for `from_dict`.
             cache_dir: Accepted for compatibility; many rows go to a file that is deleted at exit.
             keep_in_memory: Never use a file.
-            **kwargs: ``params`` of the query, ``columns`` of the table, ``chunksize``.
+            **kwargs: ``params`` of the query, ``columns`` of the table, ``parse_dates``, ``index_col``, ``chunksize``.
 
         Raises:
-            FileError: The database refuses.
+            DatabaseError: The database refuses; names the query and the driver.
             InvalidArgumentError: An option is not known.
             MissingDependencyError: The connection needs SQLAlchemy, and it is not installed.
 
@@ -1839,19 +1839,19 @@ class Dataset(IndexableMixin, InfoMixin):
 
         Args:
             name: The table.
-            con: An open connection (sqlite3, SQLAlchemy) or a URI; ``sqlite:///path`` needs no further library.
+            con: An open connection (sqlite3, SQLAlchemy, ADBC) or a URI; ``sqlite:///path`` needs no further library.
             batch_size: Rows sent at once.
             num_proc: Accepted for compatibility; a database takes one writer at a time.
-            **sql_writer_kwargs: ``if_exists`` (``"fail"``, ``"replace"`` or ``"append"``) and other options of
-                `pandas.DataFrame.to_sql`.
+            **sql_writer_kwargs: ``if_exists`` (``"fail"``, ``"replace"`` or ``"append"``), ``schema``, ``index``,
+                ``index_label``, ``dtype``.
 
         Returns:
             The number of rows written.
 
         Raises:
             InvalidArgumentError: A column is nested, or the table exists.
-            FileError: The database refuses.
-            MissingDependencyError: pandas or SQLAlchemy is needed and not installed.
+            DatabaseError: The database refuses; nothing is written then.
+            MissingDependencyError: The connection needs SQLAlchemy, and it is not installed.
         """
         return sql_module.write_sql(self._view, name, con, batch_size, **sql_writer_kwargs)
 

@@ -1,99 +1,32 @@
-"""Rows from and to SQL databases: sqlite3 from the standard library, everything else through SQLAlchemy."""
+"""Rows of a dataset from and to databases; what is asked and how is in `gristmill.formats.sql`."""
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from gristmill.build.downloaded import sha256_of
 from gristmill.engine import GrowingTable
-from gristmill.errors import CastError, FileError, InvalidArgumentError
+from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.cast import cast_table
+from gristmill.files.atomic import temporary_name
+from gristmill.files.borders import writing
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
-from gristmill.optional import require
-from gristmill.table.making import columns_to_table
+from gristmill.formats.sql import SqlOptions, iter_query_tables
+from gristmill.formats.sql_write import write_query_rows
 from gristmill.table.view import View
 
-_ROWS = 10_000
-_SQLITE = "sqlite:///"
+__all__ = ["query_file", "read_sql", "write_sql"]
 
-
-@contextlib.contextmanager
-def _connected(con: Any) -> Iterator[Any]:
-    """Gives a connection: the one given, or one made for a URI and closed afterwards."""
-    if not isinstance(con, str):
-        yield con
-    elif con.startswith(_SQLITE):
-        path = con.removeprefix(_SQLITE) or ":memory:"
-        with contextlib.closing(sqlite3.connect(path)) as connection:
-            yield connection
-            connection.commit()
-    else:
-        engine = require("sqlalchemy", "A database URI").create_engine(con)
-        try:
-            with engine.begin() as connection:
-                yield connection
-        finally:
-            engine.dispose()
-
-
-@contextlib.contextmanager
-def _talking(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise FileError(f"The database can't {what}: {error}.") from error
-    except ValueError as error:
-        if isinstance(error, CastError):
-            raise
-        raise InvalidArgumentError(f"The database can't {what}: {error}.") from error
-
-
-def _rows_of(connection: Any, sql: Any, params: Any) -> tuple[list[str], Any]:
-    """Runs a query; gives its column names and a cursor."""
-    if isinstance(connection, sqlite3.Connection):
-        cursor = connection.execute(str(sql), params or ())
-        return [entry[0] for entry in cursor.description or ()], cursor
-    alchemy = require("sqlalchemy", "A database connection")
-    query = alchemy.text(sql) if isinstance(sql, str) else sql
-    if hasattr(connection, "connect"):  # an engine
-        connection = connection.connect()
-    cursor = connection.execute(query, params or {})
-    return list(cursor.keys()), cursor
-
-
-def _query(sql: Any, columns: Sequence[str] | None) -> Any:
-    """Reads the name of a table as the query of all its rows."""
-    if not isinstance(sql, str) or len(sql.split()) > 1:
-        if columns is not None:
-            raise InvalidArgumentError(
-                "columns= goes with the name of a table; a query names its columns itself."
-            )
-        return sql
-    chosen = "*" if columns is None else ", ".join(map(_quoted, columns))
-    return f"SELECT {chosen} FROM {_quoted(sql)}"  # noqa: S608  # quoted
-
-
-def _quoted(name: str) -> str:
-    return '"' + str(name).replace('"', '""') + '"'
+_OPTIONS = ("params", "columns", "chunksize", "index_col", "coerce_float", "parse_dates")
 
 
 def read_sql(
-    sql: Any,
-    con: Any,
-    features: Features | None,
-    keep_in_memory: bool,
-    *,
-    params: Any = None,
-    columns: Sequence[str] | None = None,
-    chunksize: int | None = _ROWS,
-    coerce_float: bool = True,  # decimals stay decimals, which loses nothing
-    **options: Any,
+    sql: Any, con: Any, features: Features | None, keep_in_memory: bool, **options: Any
 ) -> tuple[pa.Table, tuple[Path, ...]]:
     """Reads the rows of a query. Types are settled over all rows; many rows go to a file that is deleted at exit.
 
@@ -102,46 +35,67 @@ def read_sql(
         con: A URI, or an open connection.
         features: What the columns shall be.
         keep_in_memory: Never use a file.
-        params: Parameters of the query.
-        columns: Columns of the table.
-        chunksize: Rows fetched at once.
-        coerce_float: Accepted for compatibility.
-        **options: None others are known.
+        **options: Of `SqlOptions`.
 
     Returns:
         (the rows, the Arrow file behind them, if one was needed).
 
     Raises:
-        FileError: The database refuses.
+        DatabaseError: The database refuses.
         InvalidArgumentError: An option is not known, or the connection can't be used.
         MissingDependencyError: SQLAlchemy is needed and not installed.
         SchemaConflictError: Values of a column have no common type.
         CastError: A value does not fit its feature.
     """
-    for name in options:
-        raise InvalidArgumentError.from_choice("sql option", name, ["params", "columns", "chunksize"])
-    size = chunksize or _ROWS
     folder = Path(get_temporary_cache_files_directory())
     overflow = None if keep_in_memory else folder / f"sql-{generate_random_fingerprint()}.arrow"
+    with GrowingTable(None, overflow) as growing:
+        _grow(growing, _parsed(sql, con, options), features)
+    return growing.table(), () if growing.path is None else (growing.path,)
+
+
+def query_file(sql: Any, con: Any, folder: Path, **options: Any) -> Path:
+    """Reads the rows of a query into an Arrow file whose name says what is in it: the same rows, the same file.
+
+    Args:
+        sql: See `read_sql`.
+        con: See `read_sql`.
+        folder: Where the file goes.
+        **options: See `read_sql`.
+
+    Returns:
+        The file. One that was there is left as it is, so that what was made of it is found again.
+
+    Raises:
+        DatabaseError: The database refuses.
+        FileError: The file can't be written.
+    """
+    parsed = _parsed(sql, con, options)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    path = temporary_name(folder / "rows.arrow")
+    try:
+        with GrowingTable(path) as growing:
+            _grow(growing, parsed, None)
+        final = folder / f"{sha256_of(path)[:32]}.arrow"
+        if not final.exists():
+            path.replace(final)
+    finally:
+        path.unlink(missing_ok=True)
+    return final
+
+
+def _parsed(sql: Any, con: Any, options: dict[str, Any]) -> SqlOptions:
+    for name in options:
+        if name not in _OPTIONS:
+            raise InvalidArgumentError.from_choice("sql option", name, _OPTIONS)
+    return SqlOptions(sql, con, **options)
+
+
+def _grow(growing: GrowingTable, options: SqlOptions, features: Features | None) -> None:
     wanted = None if features is None else Features(features)
-    with _connected(con) as connection, GrowingTable(None, overflow) as growing, _talking("answer"):
-        names, cursor = _rows_of(connection, _query(sql, columns), params)
-        if len(set(names)) < len(names):
-            raise InvalidArgumentError(f"The query gives two columns of one name: {', '.join(names)}.")
-        while rows := cursor.fetchmany(size):
-            growing.write(_table(names, rows, wanted, growing.num_rows))
-    table = growing.table()
-    if not growing.num_rows:
-        table = _table(names, [], wanted, 0)
-    return table, () if growing.path is None else (growing.path,)
-
-
-def _table(names: list[str], rows: Sequence[Any], features: Features | None, first: int) -> pa.Table:
-    values = {name: [row[position] for row in rows] for position, name in enumerate(names)}
-    table = columns_to_table(values, None)
-    if features is None:
-        return table
-    return cast_table(table, features, first_row=first)
+    for table in iter_query_tables(options):
+        growing.write(table if wanted is None else cast_table(table, wanted, first_row=growing.num_rows))
 
 
 def write_sql(
@@ -152,6 +106,11 @@ def write_sql(
     *,
     if_exists: str = "fail",
     index: bool = False,
+    index_label: str | None = None,
+    schema: str | None = None,
+    dtype: Any = None,
+    chunksize: int | None = None,
+    method: Any = None,
     **options: Any,
 ) -> int:
     """Writes rows to a table of a database, all in one transaction where the database allows it.
@@ -162,32 +121,37 @@ def write_sql(
         con: A URI, or an open connection.
         batch_size: Rows sent at once.
         if_exists: ``"fail"``, ``"replace"`` or ``"append"``.
-        index: Also write row numbers as a column ``index``.
-        **options: Further options of `pandas.DataFrame.to_sql`.
+        index: Also write row numbers as a column.
+        index_label: What to call it; ``"index"`` by default.
+        schema: Schema of the database that the table is in.
+        dtype: Types of columns in the database.
+        chunksize: Another name for `batch_size`.
+        method: Accepted: None and ``"multi"``, which mean the same here.
+        **options: None others are known.
 
     Returns:
         The number of rows written.
 
     Raises:
-        InvalidArgumentError: A column is nested, or the table exists.
-        FileError: The database refuses.
-        MissingDependencyError: pandas or SQLAlchemy is needed and not installed.
+        InvalidArgumentError: A column is nested, the table exists, or an option can't be used.
+        DatabaseError: The database refuses.
+        CastError: A value can't be kept by a database.
+        MissingDependencyError: SQLAlchemy is needed and not installed.
     """
-    nested = [field.name for field in view.schema if pa.types.is_nested(field.type)]
-    if nested:
-        raise InvalidArgumentError(
-            f"The columns {', '.join(nested[:10])} are nested; SQL has no type for them. Flatten or remove them first."
-        )
-    require("pandas", "to_sql")
-    size, written = batch_size or 1000, 0
-    with _connected(con) as connection, _talking(f'take the table "{name}"'):
-        for start in range(0, max(1, view.num_rows), size):
-            table = view.take(range(start, min(view.num_rows, start + size)))
-            # As objects, so that whole numbers beside None stay whole numbers.
-            frame = table.to_pandas(integer_object_nulls=True, timestamp_as_object=False)
-            frame.index += start
-            frame.to_sql(
-                name, connection, if_exists=if_exists if not start else "append", index=index, **options
-            )
-            written += len(frame)
-    return written
+    known = ["if_exists", "index", "index_label", "schema", "dtype", "chunksize", "method"]
+    for option in options:
+        raise InvalidArgumentError.from_choice("to_sql option", option, known)
+    if method not in (None, "multi"):
+        raise InvalidArgumentError.from_value("method", method, 'None or "multi": rows are sent in batches')
+    size = batch_size or chunksize or 1000
+    if type(size) is not int or size < 1:
+        raise InvalidArgumentError.from_value("batch_size", size, "a positive number of rows")
+
+    def pieces() -> Iterator[pa.Table]:
+        for start in range(0, view.num_rows, size):
+            yield view.take(range(start, min(view.num_rows, start + size)))
+
+    return write_query_rows(
+        pieces(), view.schema, name, con, if_exists=if_exists, index=index, index_label=index_label, namespace=schema,
+        dtype=dtype,
+    )  # fmt: skip
