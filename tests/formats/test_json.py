@@ -293,3 +293,30 @@ def test_real_odd_files_end_in_rows_or_our_error():
     assert rows["example_rn.ndjson.gz"] == 5
     assert rows["multiple_objects_per_line.ndjson"] == 5
     assert sum(count >= 0 for count in rows.values()) > len(rows) / 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_marks_of_byte_order_say_the_encoding(path, encoding):
+    text = '{"a": "é"}\n{"a": "日"}\n'.encode(encoding)
+    assert read(path, text) == [{"a": "é"}, {"a": "日"}]
+
+
+@pytest.mark.parametrize(("errors", "text"), [("ignore", "x"), ("replace", "x\ufffd")])
+def test_half_a_surrogate_pair_is_an_error_that_can_be_mended(path, errors, text):
+    lines = rb'{"a": "x\ud800"}' b"\n" rb'{"a": "\ud83c\udf3e \\ud800"}'
+    with pytest.raises(CastError, match=r'f, row 0, column "a".*surrogates'):
+        read(path, lines)
+    expected = [{"a": text}, {"a": "🌾 \\ud800"}]
+    assert read(path, lines, options={"encoding_errors": errors}) == expected
+
+
+def test_nesting_is_bounded(path):
+    [row] = read(path, '{"a":' + "[" * 60 + "1" + "]" * 60 + "}")
+    value = row["a"]
+    for _ in range(60):
+        [value] = value
+    assert value == 1
+    for levels in (70, 500, 100_000):
+        for opening, closing in (("[", "]"), ('{"a":', "}")):
+            with pytest.raises(FileFormatError, match=r"f, .*nested too deep"):
+                read(path, '{"a":' + opening * levels + "1" + closing * levels + "}")

@@ -7,12 +7,13 @@ Types are settled over the whole file before the first row is given out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
 from gristmill.features.build import columns_of_rows, table_from_rows
@@ -22,7 +23,7 @@ from gristmill.features.schema import Features
 from gristmill.features.visit import has_extension, map_leaves
 from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, output
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
-from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block
+from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block, whole_pairs
 from gristmill.formats.json_write import json_rows
 from gristmill.formats.kept import Kept
 from gristmill.formats.source import Position, SourceFile
@@ -38,7 +39,8 @@ class JsonOptions:
 
     Attributes:
         encoding: Encoding of the text.
-        encoding_errors: What to do with bytes that are no text, as in `open`.
+        encoding_errors: What to do with bytes that are no text, as in `open`; also with escapes of half a surrogate
+            pair, which ``"ignore"`` leaves out and any other but ``"strict"`` replaces by U+FFFD.
         field: Name of the field that holds the rows, in a file that is one object.
         chunksize: Bytes to parse at a time; results do not depend on it.
         use_threads: Accepted; parsing is parallel.
@@ -216,12 +218,28 @@ def _parsed_mixed(
     return pa.table(arrays)
 
 
-def _kept(file: SourceFile, options: JsonOptions, shape: pa.Schema) -> list[tuple[Position, pa.Table]]:
-    """Gives what settling the types has parsed, if it is still there and already has the types wanted."""
+def _kept(file: SourceFile, options: JsonOptions, shape: pa.Schema) -> Sequence[tuple[Position, pa.Table]]:
+    """Gives what settling the types has parsed, if it is still there and its types lead to those wanted."""
     stat = file.path.stat()
     known = _KEPT.take((file, options, (stat.st_mtime_ns, stat.st_size))) or []
-    bare = shape.remove_metadata()
-    return known if all(table.schema.equals(bare) for _, table in known) else []
+    wanted = {field.name: field.type for field in shape}
+    return known if all(_leads_to(table.schema, wanted) for _, table in known) else []
+
+
+def _leads_to(schema: pa.Schema, wanted: Mapping[str, Any]) -> bool:
+    """Says whether parsing again would find nothing that a block's own types have lost."""
+    return all(field.name in wanted and _type_leads_to(field.type, wanted[field.name]) for field in schema)
+
+
+def _type_leads_to(found: Any, wanted: Any) -> bool:
+    if found == wanted or (pt.is_null(found) and not has_extension(wanted)):
+        return True
+    if pt.is_struct(found) and pt.is_struct(wanted):
+        inner = {field.name: field.type for field in wanted}
+        return all(field.name in inner and _type_leads_to(field.type, inner[field.name]) for field in found)
+    if pt.is_list(found) and pt.is_list(wanted):
+        return _type_leads_to(found.value_type, wanted.value_type)
+    return bool(found == pa.int64() and wanted == pa.float64())
 
 
 @lru_cache(maxsize=256)
@@ -288,12 +306,17 @@ def _blocks(file: SourceFile, options: JsonOptions, start: Position) -> Iterator
     size = options.block_size or options.chunksize
     encoding, errors = options.encoding, options.encoding_errors
     if options.field is not None:
-        yield from _from_row(field_blocks(file, options.field, size, encoding, errors), start)
+        blocks = _from_row(field_blocks(file, options.field, size, encoding, errors), start)
     elif is_lines(file, encoding, errors):
-        blocks = iter_blocks(file, size=size, encoding=encoding, errors=errors, start=start)
-        yield from ((_one_kind_of_line_end(block), 0) for block in blocks)
+        lines = iter_blocks(file, size=size, encoding=encoding, errors=errors, start=start)
+        blocks = ((_one_kind_of_line_end(block), 0) for block in lines)
     else:
-        yield from _from_row(value_blocks(file, size, encoding, errors), start)
+        blocks = _from_row(value_blocks(file, size, encoding, errors), start)
+    if errors in (None, "strict"):
+        yield from blocks
+        return
+    for block, skip in blocks:
+        yield replace(block, data=whole_pairs(block.data, errors)), skip
 
 
 def _from_row(blocks: Iterable[Block], start: Position) -> Iterator[tuple[Block, int]]:

@@ -27,7 +27,7 @@ from gristmill.features.visit import leaf_arrays, map_leaves
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import Block
 
-__all__ = ["hint_from", "not_json", "parse_block", "parse_rows", "unify_block"]
+__all__ = ["hint_from", "not_json", "parse_block", "parse_rows", "unify_block", "whole_pairs"]
 
 _PARALLEL = 1 << 20
 """pyarrow parses pieces of this many bytes of a block in parallel."""
@@ -64,9 +64,8 @@ def parse_block(
     if not _too_deep(data):
         for known in [hint, None] if hint is not None else [None]:
             try:
-                table = _fast(data, known, only_hint and known is not None)
+                table = _fast(block, file, first_row, known, only_hint and known is not None)
                 table.validate()  # pyarrow makes lists of nulls shorter than they are
-                _check_depth(table, file, first_row)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
                 continue
             if not _lost_integers(table, data):
@@ -77,10 +76,14 @@ def parse_block(
     return table.select([n for n in table.column_names if n in hint.names]) if only_hint and hint else table
 
 
-def _fast(data: bytes, hint: pa.Schema | None, only_hint: bool) -> pa.Table:
-    if not data.strip():
+def _fast(
+    block: Block, file: SourceFile, first_row: int, hint: pa.Schema | None, only_hint: bool
+) -> pa.Table:
+    data = block.data
+    if not data or data.isspace():
         return pa.table({})
     table = _pyarrow(data, hint, only_hint)
+    _check_depth(table, file, first_row)  # before anything here walks through the types
     texts = pa.schema([pa.field(f.name, map_leaves(f.type, _text_of_time)) for f in table.schema])
     if texts != table.schema:
         table = _pyarrow(data, hint_from(texts), only_hint)
@@ -177,6 +180,30 @@ def _check_depth(table: pa.Table, file: SourceFile, first_row: int) -> None:
             depth += 1
             if depth > _DEEPEST:
                 raise too_deep(file, first_row, column=field.name)
+
+
+def whole_pairs(data: bytes, errors: str) -> bytes:
+    r"""Replaces escapes of half a surrogate pair, which stand for no character.
+
+    Args:
+        data: JSON text.
+        errors: ``"ignore"`` leaves them out; anything else puts U+FFFD in their place.
+
+    Example:
+        >>> whole_pairs(rb'["\ud800 \ud83c\udf3e \\ud800"]', "ignore")
+        b'[" \\ud83c\\udf3e \\\\ud800"]'
+    """
+    if _HALF.search(data) is None:
+        return data
+    instead = b"" if errors == "ignore" else rb"\ufffd"
+    return _ESCAPES.sub(lambda found: instead if found["half"] else found[0], data)
+
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+# Escaped backslashes and whole pairs first, so that what is left over is half a pair.
+_ESCAPES = re.compile(
+    rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})", re.DOTALL
+)
 
 
 def _parts(type_: Any) -> Iterator[pa.Field]:
