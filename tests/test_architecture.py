@@ -14,15 +14,18 @@ FLOORS = [
     {"errors", "_version"},
     {"arguments", "config", "logging", "naming", "not_there_yet", "optional", "version"},
     {"progress"},
-    {"files", "features"},
+    {"files", "features", "progress_bars", "legacy"},
+    {"as_datasets"},
+    {"_stand_in"},
     {"table", "hub", "fingerprint", "splits"},
     {"parquet"},
     {"formats", "formatting", "info"},
+    {"partial"},
     {"calling", "engine", "build"},
     {"iterable"},
     {"search"},
     {"dataset"},
-    {"dataset_dict", "combine", "download"},
+    {"dataset_dict", "combine", "distributed", "download"},
     {"builder"},
     {"load", "hub.server"},
     {"corpus", "docs_file"},
@@ -35,9 +38,9 @@ FLOORS = [
 HEAVY = {
     "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "build", "load",
                 "calling", "iterable", "builder", "parquet",
-                "fingerprint", "corpus", "files.borders", "files.compression", "demo", "info", "docs_file"},
-    "numpy": {"features", "table", "formats", "formatting", "engine", "iterable", "dataset", "dataset_dict", "fingerprint",
-              "corpus", "docs_file", "search", "parquet"},
+                "fingerprint", "corpus", "files.borders", "files.compression", "demo", "info", "docs_file", "partial"},
+    "numpy": {"features", "table", "formats", "formatting", "calling", "engine", "iterable", "dataset", "dataset_dict", "fingerprint",
+              "corpus", "docs_file", "search", "parquet", "partial"},
     "faiss": {"search"},
     "elasticsearch": {"search"},
     "pandas": {"formatting", "dataset"},
@@ -46,7 +49,7 @@ HEAVY = {
     "jax": {"formatting"},
     "tensorflow": {"formatting", "dataset"},
     "huggingface_hub": {"hub"},
-    "httpx": {"files.connections", "files.http", "hub"},
+    "httpx": {"files.connections", "files.http", "files.http_answers", "hub"},
     "starlette": {"hub.server"},
     "uvicorn": {"hub.server"},
     "tokenizers": {"corpus.decisions"},
@@ -54,12 +57,14 @@ HEAVY = {
     "yaml": {"hub.card", "features", "corpus"},
     "click": {"cli"},
     "rich": {"cli"},
-    "tqdm": {"progress"},
+    "tqdm": {"progress", "progress_bars"},
     "cloudpickle": {"engine", "fingerprint"},
 }  # fmt: skip
 
 # Modules that `import gristmill` loads run at every start of every user's program.
-LIGHT = {"__init__", "errors", "config", "logging", "progress", "optional", "not_there_yet", "_version"}
+LIGHT = {
+    "__init__", "errors", "config", "legacy", "logging", "progress", "optional", "not_there_yet", "_version"
+}  # fmt: skip
 
 
 def module_name(path: Path) -> str:

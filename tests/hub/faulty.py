@@ -221,7 +221,12 @@ def _file(content: bytes, etag: str, seen: Seen) -> Reply:
     headers = {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
     if seen.headers.get("if-none-match") == f'"{etag}"':
         return Reply(304, b"", headers)
-    match = re.fullmatch(r"bytes=(\d+)-(\d*)", seen.headers.get("range", ""))
+    asked = re.sub(
+        r"^bytes=-(\d+)$",
+        lambda m: f"bytes={max(0, len(content) - int(m[1]))}-",
+        seen.headers.get("range", ""),
+    )
+    match = re.fullmatch(r"bytes=(\d+)-(\d*)", asked)
     if match is None or seen.headers.get("if-range", f'"{etag}"') != f'"{etag}"':
         return Reply(200, content, headers)
     first = int(match[1])

@@ -15,32 +15,40 @@ import platform
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from gristmill import config
 from gristmill._version import __version__
 from gristmill.errors import (
-    EntryNotFoundError,
     HubConnectionError,
     HubError,
     HubResponseError,
     IncompleteBodyError,
     InvalidArgumentError,
-    RateLimitedError,
     shorten,
 )
 from gristmill.files.connections import check_packing, open_client
-from gristmill.files.ranges import check_range
-from gristmill.files.retry import RetryPolicy, Transient, parse_rate_limit, parse_retry_after
+from gristmill.files.http_answers import Refusal, failure, read_bounded, refuse_plainly, transient
+from gristmill.files.ranges import CheckPart, ContentRange, accept_part, check_part, has_digest
+from gristmill.files.retry import RetryPolicy, Transient
 
 if TYPE_CHECKING:
     import httpx
 
+__all__ = [
+    "JSON_LIMIT",
+    "HttpSession",
+    "Refusal",
+    "is_unreachable",
+    "join_url",
+    "origin",
+    "refuse_plainly",
+    "user_agent",
+]
+
 JSON_LIMIT = 64_000_000
 """Bytes of a JSON answer that are read at most."""
-_MESSAGE_LIMIT = 16_384
 _MOST_REDIRECTS = 10
 # Headers about one server's own state: meaningless, or a secret, anywhere else.
 _OWN_ORIGIN_ONLY = ("authorization", "if-range")
@@ -87,32 +95,6 @@ def user_agent() -> str:
         True
     """
     return f"gristmill/{__version__}; python/{platform.python_version()}"
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """An answer that is final and not the one wanted.
-
-    Attributes:
-        url: The URL asked for (not that of a redirect, which may hold a signature).
-        status: HTTP status.
-        code: What the server put into ``X-Error-Code``, or ``""``.
-        message: What the server says about it, shortened, or ``""``.
-    """
-
-    url: str
-    status: int
-    code: str = ""
-    message: str = ""
-
-
-def refuse_plainly(refusal: Refusal) -> HubError:
-    """Words the error for an answer of a server of which nothing is known."""
-    said = f": the server says {refusal.message}" if refusal.message else ""
-    kind = EntryNotFoundError if refusal.status in (404, 410) else HubResponseError
-    problem = "There is nothing here" if kind is EntryNotFoundError else "The answer can't be used"
-    error: HubError = kind.at_url(problem + said, refusal.url, refusal.status)
-    return error
 
 
 def _close_own(client: httpx.Client, pid: int) -> None:
@@ -211,16 +193,16 @@ class HttpSession:
             with contextlib.closing(self._follow(url, dict(headers or {}))) as response:
                 check_packing(response, url)
                 if response.status_code not in accept:
-                    raise _failure(response, url, refuse)
+                    raise failure(response, url, refuse)
                 yield response
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL) as error:
             raise HubResponseError.at_url(f"The request can't be made ({error})", url) from error
         except httpx.TransportError as error:
             problem = f"No usable answer ({type(error).__name__}: {error})"
             remedy = "Check the network and HF_ENDPOINT, then run it again; what was fetched is kept"
-            raise _transient(HubConnectionError.at_url(problem, url, None, remedy), error) from error
+            raise transient(HubConnectionError.at_url(problem, url, None, remedy), error) from error
         except (httpx.DecodingError, httpx.StreamError) as error:
-            raise _transient(
+            raise transient(
                 HubResponseError.at_url(f"The body can't be read ({error})", url), error
             ) from error
 
@@ -266,7 +248,7 @@ class HttpSession:
 
         def attempt() -> tuple[bytes, Mapping[str, str]]:
             with self.open(url, headers=headers, refuse=refuse) as response:
-                return _read_bounded(response, url, limit), dict(response.headers)
+                return read_bounded(response, url, limit), dict(response.headers)
 
         return self.policy.run(attempt, f"GET {url}")
 
@@ -297,7 +279,14 @@ class HttpSession:
             raise HubResponseError.at_url(f"The answer is not JSON, it begins with {start}", url) from error
 
     def get_range(
-        self, url: str, start: int, length: int, *, refuse: Callable[[Refusal], Exception] = refuse_plainly
+        self,
+        url: str,
+        start: int,
+        length: int,
+        *,
+        headers: Mapping[str, str] | None = None,
+        check: CheckPart = accept_part,
+        refuse: Callable[[Refusal], Exception] = refuse_plainly,
     ) -> bytes:
         """Fetches part of a file, or refuses: a server that ignores the range is never read from.
 
@@ -305,10 +294,12 @@ class HttpSession:
             url: The file.
             start: First byte, counted from 0.
             length: How many bytes; fewer come back only where the file ends.
+            headers: Headers besides the session's own.
+            check: Looks at what is answered before it is read, and raises what is wrong with it.
             refuse: Words the error for a final status such as 404.
 
         Returns:
-            The bytes.
+            The bytes. Where the server sends a ``Content-Digest``, they have it.
 
         Raises:
             InvalidArgumentError: `start` is negative or `length` not positive.
@@ -317,35 +308,54 @@ class HttpSession:
         """
         if start < 0 or length < 1:
             raise InvalidArgumentError.from_value("range", (start, length), "start >= 0 and length >= 1")
-        headers = {"Range": f"bytes={start}-{start + length - 1}", "Accept-Encoding": "identity"}
+        asked = f"bytes={start}-{start + length - 1}"
+        return self._get_part(url, asked, (start, length), dict(headers or {}), check, refuse)[0]
 
-        def attempt() -> bytes:
-            with self.open(url, headers=headers, accept=(200, 206, 416), refuse=refuse) as response:
-                wanted = check_range(response.status_code, response.headers, url, start, length)
-                body = _read_bounded(response, url, wanted)
+    def get_suffix(
+        self, url: str, length: int, *, refuse: Callable[[Refusal], Exception] = refuse_plainly
+    ) -> tuple[bytes, ContentRange, Mapping[str, str]]:
+        """Fetches the end of a file of unknown size.
+
+        Args:
+            url: The file.
+            length: How many bytes; fewer come back only if the file is shorter.
+            refuse: Words the error for a final status such as 404.
+
+        Returns:
+            The bytes, which ones of how many they are, and the answer's headers.
+
+        Raises:
+            RangeIgnoredError: The answer is not 206 with the range asked for, or does not say how long the file is.
+            HubError: As for `open`, after all attempts.
+        """
+        return self._get_part(url, f"bytes=-{length}", length, {}, accept_part, refuse)
+
+    def _get_part(
+        self,
+        url: str,
+        asked: str,
+        expected: tuple[int, int] | int,
+        headers: dict[str, str],
+        check: CheckPart,
+        refuse: Callable[[Refusal], Exception],
+    ) -> tuple[bytes, ContentRange, Mapping[str, str]]:
+        sent = {**headers, "Range": asked, "Accept-Encoding": "identity", "Want-Content-Digest": "sha-256=1"}
+
+        def attempt() -> tuple[bytes, ContentRange, Mapping[str, str]]:
+            with self.open(url, headers=sent, accept=(200, 206, 416), refuse=refuse) as response:
+                part = check_part(response.status_code, response.headers, url, expected)
+                check(part, response.headers)
+                wanted = part.last + 1 - part.first
+                body = read_bounded(response, url, wanted)
             if len(body) < wanted:
                 problem = f"Only {len(body)} of {wanted} bytes of a range came"
                 raise Transient(IncompleteBodyError.at_url(problem, url, 206))
-            return body
+            if not has_digest(body, response.headers.get("content-digest")):
+                problem = "The bytes that came are not those the server says it sent"
+                raise Transient(IncompleteBodyError.at_url(problem, url, 206))
+            return body, part, response.headers
 
         return self.policy.run(attempt, f"GET {url}")
-
-
-def _read_bounded(response: httpx.Response, url: str, limit: int) -> bytes:
-    announced = response.headers.get("content-length", "")
-    pieces: list[bytes] = []
-    size = int(announced) if announced.isdigit() else 0
-    if size <= limit:
-        size = 0
-        for piece in response.iter_bytes():
-            size += len(piece)
-            if size > limit:
-                break
-            pieces.append(piece)
-    if size > limit:
-        problem = f"The answer is larger than the {limit:,} bytes expected at most"
-        raise HubResponseError.at_url(problem, url, response.status_code)
-    return b"".join(pieces)
 
 
 def _origin_of_redirect(target: str, url: str) -> tuple[str, str, int]:
@@ -355,37 +365,6 @@ def _origin_of_redirect(target: str, url: str) -> tuple[str, str, int]:
         raise HubResponseError.at_url(
             f"Redirected to {shorten(target)}, which is no web address", url
         ) from error
-
-
-def _transient(error: HubError, cause: Exception, retry_after: float | None = None) -> Transient:
-    error.__cause__ = cause
-    return Transient(error, retry_after)
-
-
-def _failure(response: httpx.Response, url: str, refuse: Callable[[Refusal], Exception]) -> Exception:
-    """Makes the exception for a status that is not an answer: worth another attempt, or final."""
-    status, headers = response.status_code, response.headers
-    wait = parse_retry_after(headers.get("retry-after"))
-    if status == 429:
-        limit = parse_rate_limit(headers.get("ratelimit"))
-        remedy = "Wait a few minutes; a token (`hf auth login` or HF_TOKEN) raises the limit"
-        error = RateLimitedError.at_url("The server asks to slow down", url, status, remedy)
-        return Transient(error, wait if limit is None else limit)
-    refusal = Refusal(url, status, headers.get("x-error-code", ""), _message(response))
-    if status == 408 or status >= 500:
-        said = f": {refusal.message}" if refusal.message else ""
-        return Transient(HubResponseError.at_url(f"The server failed{said}", url, status), wait)
-    return refuse(refusal)
-
-
-def _message(response: httpx.Response) -> str:
-    """What the server says in its header or JSON body, as one short line; text from outside, so shown as a repr."""
-    said: Any = response.headers.get("x-error-message")
-    if not said and "json" in response.headers.get("content-type", ""):
-        with contextlib.suppress(ValueError, RecursionError, HubResponseError):
-            body = json.loads(_read_bounded(response, "", _MESSAGE_LIMIT))
-            said = body.get("error") or body.get("errors") if isinstance(body, dict) else None
-    return shorten(said, 300) if said else ""
 
 
 def is_unreachable(error: HubError) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gristmill.errors import RangeIgnoredError, shorten
 
 _CONTENT_RANGE = re.compile(r"bytes (?P<first>[0-9]{1,18})-(?P<last>[0-9]{1,18})/(?P<total>[0-9]{1,18}|\*)")
+
+_SHA256 = re.compile(r"(?:^|[,\s])sha-256=:(?P<digest>[A-Za-z0-9+/=]{44}):")
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,14 @@ class ContentRange:
     first: int
     last: int
     total: int | None
+
+
+CheckPart = Callable[[ContentRange, Mapping[str, str]], None]
+"""Looks at which bytes an answer holds, and its headers, and raises what is wrong with them."""
+
+
+def accept_part(part: ContentRange, headers: Mapping[str, str]) -> None:
+    """Finds nothing wrong; the check of whoever has none of their own."""
 
 
 def parse_content_range(value: str | None) -> ContentRange | None:
@@ -34,27 +46,51 @@ def parse_content_range(value: str | None) -> ContentRange | None:
     return ContentRange(int(match["first"]), int(match["last"]), total)
 
 
-def check_range(status: int, headers: Mapping[str, str], url: str, start: int, length: int) -> int:
-    """Gives the number of bytes that a 206 answer announces, if it is the range asked for.
+def check_part(
+    status: int, headers: Mapping[str, str], url: str, expected: tuple[int, int] | int
+) -> ContentRange:
+    """Gives which bytes a 206 answer announces, if they are those asked for.
 
     Args:
         status: The answer's status.
         headers: Its headers.
         url: What was asked, for the error.
-        start: First byte asked for.
-        length: Number of bytes asked for.
+        expected: First byte and number of bytes asked for; or a number of bytes at the end of the file.
+
+    Returns:
+        The range; its total is known where the end was asked for.
 
     Raises:
         RangeIgnoredError: It is anything else; reading on could mean reading the whole file.
     """
-    asked = f"bytes {start} to {start + length - 1} were asked for"
+    from_end = isinstance(expected, int)
+    start, length = (0, expected) if isinstance(expected, int) else expected
+    asked = f"the last {length} bytes" if from_end else f"bytes {start} to {start + length - 1}"
+    asked += " were asked for"
     header = headers.get("content-range")
     got = parse_content_range(header)
     if status != 206 or got is None or "content-encoding" in headers:
         said = f" (Content-Range: {shorten(header)})" if header else ""
         raise RangeIgnoredError.at_url(f"{asked} and something else was answered{said}", url, status)
-    end = start + length if got.total is None else min(start + length, got.total)
-    if got.first != start or got.last != end - 1:
+    if isinstance(expected, int):
+        right = (
+            got.total is not None and got.last == got.total - 1 and got.first == max(0, got.total - expected)
+        )
+    else:
+        end = start + length if got.total is None else min(start + length, got.total)
+        right = got.first == start and got.last == end - 1
+    if not right:
         problem = f"{asked} and {got.first} to {got.last} of {got.total} were answered"
         raise RangeIgnoredError.at_url(problem, url, status)
-    return end - start
+    return got
+
+
+def has_digest(body: bytes, header: str | None) -> bool:
+    """Says whether bytes have the SHA-256 that a ``Content-Digest`` header (RFC 9530) gives; True if it gives none.
+
+    Example:
+        >>> has_digest(b"a", "sha-256=:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs=:"), has_digest(b"a", None)
+        (True, True)
+    """
+    match = _SHA256.search(header or "")
+    return match is None or base64.b64encode(hashlib.sha256(body).digest()).decode() == match["digest"]

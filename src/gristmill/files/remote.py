@@ -53,7 +53,8 @@ def open_system(url: str, options: Mapping[str, Any] | None) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def _talking(what: str, url: str) -> Iterator[None]:
+def talking(what: str, url: str) -> Iterator[None]:
+    """Turns what another file system says into an error that names the file; `what` is what was tried."""
     try:
         yield
     except FileNotFoundError as error:
@@ -77,7 +78,7 @@ def upload_folder(folder: Path, url: str, options: Mapping[str, Any] | None = No
     system, path = open_system(url, options)
     path = path.rstrip("/")
     aside = f"{path}.{secrets.token_hex(4)}.incomplete"
-    with _talking("write", url):
+    with talking("write", url):
         try:
             for file in sorted(folder.rglob("*")):
                 if file.is_file():
@@ -108,7 +109,7 @@ def download_folder(url: str, folder: Path, options: Mapping[str, Any] | None = 
     """
     system, path = open_system(url, options)
     path = path.rstrip("/")
-    with _talking("read", url):
+    with talking("read", url):
         files = system.find(path)
         if not files:
             raise FileMissingError.from_path(url)
@@ -136,7 +137,7 @@ def downloaded_file(url: str, options: Mapping[str, Any] | None = None) -> Itera
     system, path = open_system(url, options)
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("download")) as folder:
         local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
-        with _talking("read", url):
+        with talking("read", url):
             system.get_file(path, str(local))
         yield local
 
@@ -158,7 +159,7 @@ def uploaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterato
         # Under its own name: writers choose a compression by the suffix.
         local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
         yield local
-        with _talking("write", url):
+        with talking("write", url):
             system.makedirs(path.rpartition("/")[0], exist_ok=True)
             system.put_file(str(local), path)
 
@@ -176,5 +177,21 @@ def remote_identity(url: str, options: Mapping[str, Any] | None = None) -> str:
         InvalidArgumentError: It is not known, or needs a package that is not installed.
     """
     system, path = open_system(url, options)
-    with _talking("read", url):
+    with talking("read", url):
         return str(system.ukey(path))
+
+
+def is_remote_filesystem(fs: Any) -> bool:
+    """Says whether a file system of fsspec is another than this machine's.
+
+    Args:
+        fs: The file system.
+
+    Example:
+        >>> import fsspec
+        >>> is_remote_filesystem(fsspec.filesystem("file")), is_remote_filesystem(fsspec.filesystem("memory"))
+        (False, True)
+    """
+    protocol = getattr(fs, "protocol", "")
+    names = (protocol,) if isinstance(protocol, str) else tuple(protocol)
+    return not set(names) & set(_LOCAL)

@@ -101,6 +101,8 @@ class ParquetFormat(Format[ParquetOptions]):
             for group in range(footer.num_row_groups):
                 rows = footer.row_group(group).num_rows
                 if group >= start.group and (possible is None or group in possible):
+                    if file.ensure is not None:
+                        file.ensure(group, columns)
                     skip = start.row - row if group == start.group else 0
                     for first, batch in _group(parquet, group, options, shape, file):
                         if first + batch.num_rows > skip:
@@ -108,6 +110,12 @@ class ParquetFormat(Format[ParquetOptions]):
                             rest = pa.Table.from_batches([batch.slice(max(0, skip - first))])
                             yield at, one_batch(fit(rest, at.row))
                 row += rows
+
+    def group_rows(self, file: SourceFile) -> list[int] | None:
+        """Gives the rows of each row group, from the footer."""
+        with _opened(file) as parquet:
+            footer = parquet.metadata
+            return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
 
     def infer_schema(
         self, file: SourceFile, options: ParquetOptions | Mapping[str, Any] | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -13,10 +14,15 @@ class SourceFile:
     Attributes:
         path: Where its bytes are; a cache blob without a suffix is fine.
         name: What to call it in errors and origins: its path in the repository, or its URL.
+        ensure: For a file that is here only in part: called with a row group and the columns wanted of it (None for
+            all) before they are read.
     """
 
     path: Path
     name: str = ""
+    ensure: Callable[[int, Sequence[str] | None], object] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))

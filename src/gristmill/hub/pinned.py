@@ -20,7 +20,7 @@ from gristmill.errors import (
     suggest,
 )
 from gristmill.files.borders import writing
-from gristmill.files.http import HttpSession
+from gristmill.files.http import HttpSession, Refusal
 from gristmill.files.paths import safe_join
 from gristmill.hub import urls
 from gristmill.hub.answers import Target
@@ -104,8 +104,13 @@ class PinnedRepo:
             self.cache.write_info(self.commit, info)
         return info or {}
 
-    def _url(self, path: str) -> str:
+    def url(self, path: str) -> str:
+        """Gives the address of a file at this commit."""
         return urls.resolve_url(self.client.endpoint, self.repo_id, self.commit, path, self.repo_type)
+
+    def refuse(self, path: str) -> Callable[[Refusal], Exception]:
+        """Gives what words the error when the Hub refuses a file."""
+        return self._target(path).refuse
 
     def _target(self, path: str = "") -> Target:
         return Target(self.client.endpoint, self.repo_type, self.repo_id, self.commit, path)
@@ -147,7 +152,7 @@ class PinnedRepo:
         return files
 
     def _offline(self, what: str, path: str = "README.md") -> OfflineError:
-        url = self._url(path)
+        url = self.url(path)
         problem = f"Offline mode is on and {what} ({self._target()}, {self.commit}) is not in the cache"
         error: OfflineError = OfflineError.at_url(problem, url, None, GO_ONLINE)
         return error
@@ -187,13 +192,14 @@ class PinnedRepo:
             HubError: As for `download`.
             DiskFullError: There is not enough room for what is missing.
         """
-        found = {path: None if again else self._find(path) for path in dict.fromkeys(paths)}
+        found = {path: None if again else self.find(path) for path in dict.fromkeys(paths)}
         missing = [self._entry(path) for path, local in found.items() if local is None]
         if missing:
             found.update(zip((file.path for file in missing), self._fetch(missing, again), strict=True))
         return [local for path in paths if (local := found[path]) is not None]
 
-    def _find(self, path: str) -> Path | None:
+    def find(self, path: str) -> Path | None:
+        """Gives the local copy of a file if it is here whole, without asking anyone."""
         local = self.cache.snapshot(self.commit, path)
         if not os.path.isfile(local):  # noqa: PTH113  # Path.is_file raises for names too long
             return None
@@ -208,7 +214,7 @@ class PinnedRepo:
         else:
             files = self._by_path()
         if path not in files:
-            url = self._url(path)
+            url = self.url(path)
             problem = f'There is no "{path}" in {self._target()} at {self.commit}'
             raise EntryNotFoundError.at_url(problem, url, None, suggest(path, files))
         if self.client.offline and not is_whole(self.cache.blob(files[path].etag), files[path]):
@@ -288,7 +294,7 @@ class PinnedRepo:
 
     def _download_of(self, file: RepoFile, part: Path, final: Path) -> Download:
         lock = self.cache.lock(file.etag)
-        return Download(self._url(file.path), file, part, final, lock, self._target(file.path).refuse)
+        return Download(self.url(file.path), file, part, final, lock, self._target(file.path).refuse)
 
     def read_bytes(self, path: str, limit: int = 10_000_000) -> bytes:
         """Reads a small file whole, fetching it if need be.
@@ -302,10 +308,10 @@ class PinnedRepo:
             EntryNotFoundError: No such file at this commit.
             HubError: As for `download`.
         """
-        local = self._find(path)
+        local = self.find(path)
         size = self._entry(path).size if local is None else local.stat().st_size
         if size > limit:
-            url = self._url(path)
+            url = self.url(path)
             raise HubResponseError.at_url(f"{path} has {size:,} bytes, at most {limit:,} were expected", url)
         return (local or self.download(path)).read_bytes()
 

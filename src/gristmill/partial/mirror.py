@@ -1,0 +1,159 @@
+"""A sparse local file of a remote one's full length, filled range by range.
+
+::
+
+    FOLDER/KEY/             KEY is a hash over the remote file's identity: another version is another folder
+      data.parquet          full length; holes where nothing was fetched
+      data.ranges           which bytes are truly there, see `gristmill.partial.record`
+      source.json           where they are from, for people
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from gristmill.errors import InvalidArgumentError
+from gristmill.files.atomic import write_json
+from gristmill.files.borders import writing
+from gristmill.files.lock import lock
+from gristmill.hub.transfer import run_parallel
+from gristmill.partial.intervals import Interval, merged, missing, plan_requests, total
+from gristmill.partial.record import RangeRecord
+from gristmill.partial.source import RangeSource
+
+__all__ = ["Mirror"]
+
+_GAP = 1 << 18
+_WASTE = 0.02
+_LARGEST = 8 << 20
+# Bytes written but not yet on the disk for sure, and so not yet on record.
+_UNSYNCED = 64 << 20
+
+
+class Mirror:
+    """The local part of one remote file. Threads and processes may share it.
+
+    Args:
+        source: The remote file.
+        folder: Where mirrors are kept.
+        workers: Most requests at a time.
+    """
+
+    def __init__(self, source: RangeSource, folder: Path, workers: int = 8) -> None:
+        self.source = source
+        self.workers = workers
+        self.folder = folder / hashlib.sha256(source.identity.encode()).hexdigest()[:32]
+        self.path = self.folder / "data.parquet"
+        self.record = RangeRecord(self.folder / "data.ranges", source.size)
+        self.bytes_fetched = len(source.tail)
+        self._changed = threading.Condition()
+        self._pending: list[Interval] = []
+        self._prepare()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_changed": None, "_pending": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _changed=threading.Condition())
+
+    def _prepare(self) -> None:
+        size = self.source.size
+        with lock(self.folder.with_name(f"{self.folder.name}.lock")), writing(self.path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self.path.is_file() or self.path.stat().st_size != size:
+                # The record speaks of a file that is not there any more.
+                self.record.path.unlink(missing_ok=True)
+                with self.path.open("wb") as file:
+                    file.truncate(size)
+                write_json(self.folder / "source.json", {"url": self.source.name, "size": size})
+            # Tells `gristmill cache` when it was last used.
+            os.utime(self.folder)
+        tail = self.source.tail
+        if tail and missing([(size - len(tail), size)], self.record.here()):
+            self._write(size - len(tail), tail)
+            self._settle([(size - len(tail), size)])
+
+    def here(self) -> list[Interval]:
+        """Gives the ranges that are here."""
+        return self.record.here()
+
+    def ensure(self, wanted: Iterable[Interval]) -> None:
+        """Makes sure that ranges are here; what is missing is fetched, near ranges by one request.
+
+        Args:
+            wanted: Half-open ranges of bytes.
+
+        Raises:
+            InvalidArgumentError: One leaves the file.
+            HubError: The server refuses or can't be reached, after all attempts; what came is kept.
+            FileError: The local file can't be written.
+        """
+        wanted = merged(wanted)
+        if wanted and not (wanted[0][0] >= 0 and wanted[-1][1] <= self.source.size):
+            expected = f"ranges within the {self.source.size:,} bytes of {self.source.name}"
+            raise InvalidArgumentError.from_value("wanted", wanted, expected)
+        while requests := self._claim(wanted):
+            try:
+                self._fetch_all(requests)
+            finally:
+                with self._changed:
+                    self._pending = [request for request in self._pending if request not in requests]
+                    self._changed.notify_all()
+
+    def _claim(self, wanted: list[Interval]) -> list[Interval]:
+        """Gives the requests to make now; waits for those that other threads make. None if all is here."""
+        with self._changed:
+            while lacking := missing(wanted, self.record.here()):
+                own = missing(lacking, self._pending)
+                if own:
+                    requests = plan_requests(own, [], gap=_GAP, waste=_WASTE, largest=_LARGEST)
+                    self._pending += requests
+                    return requests
+                self._changed.wait()
+        return []
+
+    def _fetch_all(self, requests: list[Interval]) -> None:
+        done: list[Interval] = []
+        lock_done = threading.Lock()
+
+        def one(request: Interval, stop: threading.Event) -> None:
+            start, end = request
+            data = self.source.read(start, end - start)
+            self._write(start, data)
+            with lock_done:
+                self.bytes_fetched += len(data)
+                done.append(request)
+                ready, done[:] = (done[:], []) if total(done) >= _UNSYNCED else ([], done)
+            if ready:
+                self._settle(ready)
+
+        try:
+            run_parallel(one, requests, self.workers)
+        finally:
+            with lock_done:
+                ready = list(done)
+            if ready:
+                self._settle(ready)
+
+    def _write(self, start: int, data: bytes) -> None:
+        with writing(self.path), self.path.open("r+b", buffering=0) as file:
+            file.seek(start)
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) or 0 :]
+
+    def _settle(self, intervals: list[Interval]) -> None:
+        """Puts what was written on the disk, then on record."""
+        with writing(self.path), self.path.open("rb") as file:
+            os.fsync(file.fileno())
+        self.record.append(intervals)
+
+    def write_unrecorded(self, start: int, data: bytes) -> None:
+        """Puts bytes into the file that are known without being fetched; the record does not count them."""
+        if missing([(start, start + len(data))], self.record.here()):
+            self._write(start, data)

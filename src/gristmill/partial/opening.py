@@ -1,0 +1,80 @@
+"""From a name to a remote file that can be read in part, or to one that is here already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gristmill.errors import EntryNotFoundError, FileMissingError, InvalidArgumentError, suggest
+from gristmill.files.remote import local_path
+from gristmill.hub.client import HubClient, PinnedRepo
+from gristmill.partial.source import FileRanges, HttpRanges, RangeSource
+
+__all__ = ["open_source", "source_of_repo"]
+
+_HUB_FILE = re.compile(r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)")
+_SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://")
+
+
+def open_source(
+    source: str,
+    file: str | None,
+    revision: str | None,
+    *,
+    client: HubClient | None = None,
+    token: str | bool | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> RangeSource | Path:
+    """Finds a file; see `RemoteParquet` for the arguments.
+
+    Returns:
+        The remote file, or where it is on this machine if it is here whole.
+
+    Raises:
+        InvalidArgumentError: The name is of no known form.
+        FileMissingError: There is no such file.
+        HubError: The Hub or server refuses or can't be reached.
+    """
+    if file is not None:
+        return source_of_repo((client or HubClient(token=token)).pin(source, revision or "main"), file)
+    hub = _HUB_FILE.fullmatch(source)
+    if hub is not None:
+        pinned = revision or (hub["revision"] or "main").replace("%2F", "/")
+        return source_of_repo((client or HubClient(token=token)).pin(hub["repo"], pinned), hub["path"])
+    scheme = _SCHEME.match(source)
+    if scheme is None or scheme["scheme"] in ("file", "local"):
+        path = local_path(source)
+        if path is None or not path.is_file():
+            raise FileMissingError.from_path(source)
+        return path
+    if scheme["scheme"] == "hf":
+        expected = "hf://datasets/namespace/name/path or hf://datasets/namespace/name@revision/path"
+        raise InvalidArgumentError.from_value("source", source, expected)
+    if scheme["scheme"] in ("http", "https"):
+        return HttpRanges.from_url((client or HubClient(token=token)).session, source)
+    return FileRanges.from_url(source, options)
+
+
+def source_of_repo(repo: PinnedRepo, path: str) -> RangeSource | Path:
+    """Finds a file of a repository: its listing says its size and hash, so nothing has to be asked to know its version.
+
+    Args:
+        repo: The repository at a commit.
+        path: The file in it.
+
+    Raises:
+        EntryNotFoundError: There is no such file.
+        HubError: The Hub refuses or can't be reached.
+    """
+    local = repo.find(path)
+    if local is not None:
+        return local
+    listed = {entry.path: entry for entry in repo.files()}
+    if path not in listed:
+        problem = f'There is no "{path}" in {repo.repo_id} at {repo.commit}'
+        raise EntryNotFoundError.at_url(problem, repo.url(path), None, suggest(path, listed))
+    entry = listed[path]
+    identity = f"{entry.sha256 or entry.blob_id}\n{entry.size}"
+    return HttpRanges(repo.client.session, repo.url(path), entry.size, identity, refuse=repo.refuse(path))
