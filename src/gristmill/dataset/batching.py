@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from gristmill.arguments import MOST_ROWS, check_columns, whole_number
-from gristmill.dataset.pieces import compute
+from gristmill.dataset.pieces import ViewJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
@@ -57,35 +56,19 @@ _NONE: IndexVector = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
-class BatchJob:
+class BatchJob(ViewJob):
     """Rows to be joined; what it counts as its rows are the batches.
 
     Attributes:
-        view: The rows.
         bounds: From `batch_bounds`.
     """
 
-    view: View
     bounds: IndexVector
 
     @property
     def rows(self) -> int:
         """How many batches there are."""
         return len(self.bounds) - 1
-
-    @property
-    def unit(self) -> int:
-        """Pieces may begin with any batch."""
-        return 1
-
-    @property
-    def fill(self) -> None:
-        """Nothing is ever missing."""
-        return
-
-    def with_stored_rows(self, folder: Path) -> BatchJob:
-        """Gives the same job with its rows in files."""
-        return replace(self, view=self.view.stored(folder))
 
     def process(
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]

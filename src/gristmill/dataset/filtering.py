@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pyarrow as pa
 from gristmill.calling.caller import Caller
 from gristmill.calling.masks import mask_of
 from gristmill.dataset.mapping import batch_unit
-from gristmill.dataset.pieces import compute
+from gristmill.dataset.pieces import CallingJob, ViewJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.features import Features
@@ -27,16 +26,8 @@ _BLOCKS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class FilterJob:
-    """One call of `filter`, ready to be computed for any range of rows.
-
-    Attributes:
-        caller: The function and how it is called.
-        unit: Rows a batch; 1 if the function takes single rows.
-    """
-
-    caller: Caller
-    unit: int
+class FilterJob(CallingJob):
+    """One call of `filter`, ready to be computed for any range of rows."""
 
     @classmethod
     def plan(cls, caller: Caller, batch_size: int | None) -> FilterJob:
@@ -47,20 +38,6 @@ class FilterJob:
     def key(self) -> tuple[Any, ...]:
         """What decides the result, for the fingerprint."""
         return (*self.caller.key, self.unit if self.caller.batched else None)
-
-    @property
-    def rows(self) -> int:
-        """How many rows it reads."""
-        return self.caller.view.num_rows
-
-    @property
-    def fill(self) -> None:
-        """Nothing is ever missing."""
-        return
-
-    def with_stored_rows(self, folder: Path) -> FilterJob:
-        """Gives the same job with its rows in files."""
-        return replace(self, caller=replace(self.caller, view=self.caller.view.stored(folder)))
 
     def process(
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
@@ -123,35 +100,14 @@ def run_filter(job: FilterJob, place: Place, num_proc: int | None, description: 
 
 
 @dataclass(frozen=True)
-class FlattenJob:
+class FlattenJob(ViewJob):
     """Writes rows out in their order.
 
     Attributes:
-        view: The rows.
         features: Features to bring them to.
     """
 
-    view: View
     features: Features | None
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self.view.num_rows
-
-    @property
-    def unit(self) -> int:
-        """Pieces may begin anywhere."""
-        return 1
-
-    @property
-    def fill(self) -> None:
-        """Nothing is ever missing."""
-        return
-
-    def with_stored_rows(self, folder: Path) -> FlattenJob:
-        """Gives the same job with its rows in files."""
-        return replace(self, view=self.view.stored(folder))
 
     def process(
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ import pyarrow as pa
 from gristmill.arguments import check_columns, whole_number
 from gristmill.calling.caller import Caller
 from gristmill.calling.outputs import Outputs
-from gristmill.dataset.pieces import FACTS, Computed, compute
+from gristmill.dataset.pieces import FACTS, CallingJob, Computed, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.engine.growing import Fill
@@ -30,20 +29,16 @@ from gristmill.table.view import Part, View
 
 
 @dataclass(frozen=True)
-class MapJob:
+class MapJob(CallingJob):
     """One call of `map`, ready to be computed for any range of rows.
 
     Attributes:
-        caller: The function and how it is called.
-        unit: Rows a batch; 1 if the function takes single rows.
         kept: Columns that stay unless the function returns or deletes them.
         features: Features the user asked for.
         keep_types: Keep the type of a changed column if the new values fit.
         mixed: Values without a common type become `Json`.
     """
 
-    caller: Caller
-    unit: int
     kept: tuple[str, ...]
     features: Features | None
     keep_types: bool
@@ -92,11 +87,6 @@ class MapJob:
         return (*self.caller.key, unit, self.rows, self.kept, features, self.keep_types)
 
     @property
-    def rows(self) -> int:
-        """How many rows it reads."""
-        return self.caller.view.num_rows
-
-    @property
     def fill(self) -> Fill:
         """Gives the old values of columns that the function returned for some rows only."""
         return _Old(self.caller.view, frozenset(self.kept))
@@ -105,10 +95,6 @@ class MapJob:
     def clash(self) -> Clash:
         """Says what two types of one column become."""
         return to_json if self.mixed else refuse
-
-    def with_stored_rows(self, folder: Path) -> MapJob:
-        """Gives the same job with its rows in files."""
-        return replace(self, caller=replace(self.caller, view=self.caller.view.stored(folder)))
 
     def process(
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]

@@ -12,12 +12,14 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+from typing_extensions import Self
 
+from gristmill.calling.caller import Caller
 from gristmill.dataset.place import Place
 from gristmill.engine import Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import Fill, join_files
@@ -29,6 +31,7 @@ from gristmill.files.temporary import temporary_prefix
 from gristmill.logging import get_logger
 from gristmill.progress import progress
 from gristmill.table.arrow_file import ArrowFileWriter, open_arrow, open_many
+from gristmill.table.view import View
 
 _log = get_logger(__name__)
 _LARGE = 50_000
@@ -60,6 +63,63 @@ class Job(Protocol):
 
     def with_stored_rows(self, folder: Path) -> Job:
         """Gives the same job with its rows in files, so that other processes can map them."""
+
+
+@dataclass(frozen=True)
+class ViewJob:
+    """What jobs over the rows of a view have in common; each kind brings its `process`.
+
+    Attributes:
+        view: The rows.
+    """
+
+    view: View
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.view.num_rows
+
+    @property
+    def unit(self) -> int:
+        """Pieces may begin anywhere."""
+        return 1
+
+    @property
+    def fill(self) -> Fill | None:
+        """Nothing is ever missing."""
+        return None
+
+    def with_stored_rows(self, folder: Path) -> Self:
+        """Gives the same job with its rows in files."""
+        return replace(self, view=self.view.stored(folder))
+
+
+@dataclass(frozen=True)
+class CallingJob:
+    """What jobs that call the user's function have in common.
+
+    Attributes:
+        caller: The function and how it is called.
+        unit: Rows a batch; 1 if the function takes single rows.
+    """
+
+    caller: Caller
+    unit: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows it reads."""
+        return self.caller.view.num_rows
+
+    @property
+    def fill(self) -> Fill | None:
+        """Nothing is ever missing."""
+        return None
+
+    def with_stored_rows(self, folder: Path) -> Self:
+        """Gives the same job with its rows in files."""
+        return replace(self, caller=replace(self.caller, view=self.caller.view.stored(folder)))
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from gristmill.dataset.pieces import compute
+from gristmill.dataset.pieces import ViewJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.table.view import Part, View
@@ -18,37 +17,16 @@ Change = Callable[[pa.Table, int], pa.Table]
 
 
 @dataclass(frozen=True)
-class RewriteJob:
+class RewriteJob(ViewJob):
     """Columns to compute anew.
 
     Attributes:
-        view: The rows.
         names: The columns that are read.
         change: Computes a block; it is sent to worker processes.
     """
 
-    view: View
     names: tuple[str, ...]
     change: Change
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self.view.num_rows
-
-    @property
-    def unit(self) -> int:
-        """Pieces may begin anywhere."""
-        return 1
-
-    @property
-    def fill(self) -> None:
-        """Nothing is ever missing."""
-        return
-
-    def with_stored_rows(self, folder: Path) -> RewriteJob:
-        """Gives the same job with its rows in files."""
-        return replace(self, view=self.view.stored(folder))
 
     def process(
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from gristmill.arguments import whole_number
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError, SearchIndexError
 from gristmill.optional import require
 from gristmill.progress import progress
 from gristmill.search.base import BaseIndex, BatchedSearchResults, SearchResults
-from gristmill.search.vectors import count_of
 
 _AT_ONCE = 500
 _CONFIG: Mapping[str, Any] = {
@@ -111,7 +111,7 @@ class ElasticSearchIndex(BaseIndex):
         wanted = {"multi_match": {"query": query, "fields": ["text"], "type": "cross_fields"}}
         with _border(self.es_index_name):
             answer = self.es_client.search(
-                index=self.es_index_name, **{"query": wanted, "size": count_of(k), **kwargs}
+                index=self.es_index_name, **{"query": wanted, "size": whole_number("k", k, 1), **kwargs}
             )
         try:
             hits = answer["hits"]["hits"]
@@ -139,7 +139,7 @@ class ElasticSearchIndex(BaseIndex):
         """
         if isinstance(queries, str):
             raise InvalidArgumentError.from_value("queries", queries, "a list of texts")
-        with ThreadPoolExecutor(count_of(max_workers, "max_workers")) as pool:
+        with ThreadPoolExecutor(whole_number("max_workers", max_workers, 1)) as pool:
             found = list(pool.map(lambda query: self.search(query, k, **kwargs), queries))
         return BatchedSearchResults([one.scores for one in found], [one.indices for one in found])
 

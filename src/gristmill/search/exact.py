@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gristmill.arguments import whole_number
 from gristmill.errors import InvalidArgumentError
 from gristmill.search.base import BaseIndex, BatchedSearchResults, SearchResults
-from gristmill.search.vectors import Matrix, VectorBlocks, count_of, query_matrix
+from gristmill.search.vectors import Matrix, VectorBlocks, query_matrix
 
 METRICS = ("l2", "inner_product")
 _BLOCK_BYTES = 8 << 20
@@ -84,7 +85,7 @@ class ExactIndex(BaseIndex):
         """
         if kwargs:
             raise InvalidArgumentError(f'An exact index knows no option "{min(kwargs)}".')
-        k = count_of(k)
+        k = whole_number("k", k, 1)
         vectors = self._vectors
         matrix = query_matrix(queries, vectors.width, single=False, dtype=vectors.dtype)
         groups = [

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gristmill.arguments import whole_number
 from gristmill.errors import (
     CastError,
     FileFormatError,
@@ -23,7 +24,7 @@ from gristmill.logging import get_logger
 from gristmill.optional import require
 from gristmill.progress import progress
 from gristmill.search.base import BaseIndex, BatchedSearchResults, SearchResults
-from gristmill.search.vectors import Matrix, VectorBlocks, count_of, query_matrix
+from gristmill.search.vectors import Matrix, VectorBlocks, query_matrix
 
 _log = get_logger(__name__)
 
@@ -101,7 +102,7 @@ class FaissIndex(BaseIndex):
             CastError: A row has no vector, or one of another width; names the row.
             SearchIndexError: faiss refuses.
         """
-        batch_size = count_of(batch_size, "batch_size")
+        batch_size = whole_number("batch_size", batch_size, 1)
         blocks = vectors if isinstance(vectors, VectorBlocks) else VectorBlocks(vectors, column)
         if not len(blocks):
             return
@@ -114,7 +115,7 @@ class FaissIndex(BaseIndex):
                     inner.verbose = bool(faiss_verbose)
         if train_size is not None:
             with _border("train the index"):
-                index.train(_complete(blocks, 0, min(len(blocks), count_of(train_size, "train_size"))))
+                index.train(_complete(blocks, 0, min(len(blocks), whole_number("train_size", train_size, 1))))
         elif not index.is_trained:
             raise InvalidArgumentError(
                 "This kind of index has to be trained: pass train_size= with the number of vectors to train it with."
@@ -179,7 +180,7 @@ class FaissIndex(BaseIndex):
         index = self._filled()
         matrix = query_matrix(queries, index.d, single=single)
         with _border("search"):
-            scores, indices = index.search(matrix, count_of(k), **options)
+            scores, indices = index.search(matrix, whole_number("k", k, 1), **options)
         return scores, indices.astype(np.int64)
 
     def _filled(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -177,22 +176,3 @@ def query_matrix(queries: Any, width: int | None, single: bool, dtype: Any = np.
         wanted = f"a vector of {shape}" if single else f"an array of vectors of {shape}, one a row"
         raise InvalidArgumentError.from_value(name, queries, wanted)
     return matrix
-
-
-def count_of(k: Any, name: str = "k") -> int:
-    """Gives the number of rows wanted.
-
-    Raises:
-        InvalidArgumentError: It is no whole number above 0.
-
-    Example:
-        >>> count_of(3)
-        3
-    """
-    try:
-        number = 0 if isinstance(k, bool) else operator.index(k)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise InvalidArgumentError.from_value(name, k, "a whole number above 0")
-    return number
