@@ -14,7 +14,7 @@ FLOORS = [
     {"errors", "_version"},
     {"arguments", "config", "logging", "naming", "not_there_yet", "optional", "version"},
     {"progress"},
-    {"files", "features", "progress_bars", "legacy"},
+    {"files", "features", "filesystems", "legacy", "progress_bars"},
     {"as_datasets"},
     {"_stand_in"},
     {"table", "hub", "fingerprint", "splits"},

@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill.fingerprint import disable_caching, enable_caching, is_caching_enabled
     from gristmill.hub.client import HubClient
     from gristmill.info import DatasetInfo
+    from gristmill.iterable import IterableColumn, IterableDataset, IterableDatasetDict
     from gristmill.load import load_dataset, load_from_disk
     from gristmill.progress import (
         are_progress_bars_disabled,
@@ -91,6 +92,9 @@ _HOMES = {
     "Features": "features",
     "GeneratorBasedBuilder": "builder",
     "HubClient": "hub.client",
+    "IterableColumn": "iterable",
+    "IterableDataset": "iterable",
+    "IterableDatasetDict": "iterable",
     "Json": "features",
     "LargeList": "features",
     "List": "features",
@@ -138,9 +142,6 @@ _MISSING_CLASSES = [
     "BioSequence",
     "BioStructure",
     "Image",
-    "IterableColumn",
-    "IterableDataset",
-    "IterableDatasetDict",
     "Mesh",
     "Nifti",
     "Pdf",

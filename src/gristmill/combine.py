@@ -1,4 +1,4 @@
-"""Several datasets made one: one after another, side by side, or in turns."""
+"""Several datasets or several streams made one: one after another, side by side, or in turns."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from gristmill.dataset import Dataset, DatasetDict, combining
 from gristmill.errors import InvalidArgumentError
 from gristmill.features.align import align_features
 from gristmill.info import DatasetInfo
+from gristmill.iterable import IterableDataset, IterableDatasetDict, plans
 
 __all__ = ["concatenate_datasets", "interleave_datasets"]
 
-DatasetType = TypeVar("DatasetType", bound=Dataset)
+DatasetType = TypeVar("DatasetType", Dataset, IterableDataset)
 
 
 def concatenate_datasets(
@@ -41,6 +42,10 @@ def concatenate_datasets(
         {'a': [1, 2], 'b': [None, 'x']}
     """
     datasets = _checked(dsets, "concatenate")
+    if _are_streams(datasets):
+        node = plans.plan_concatenation([dataset._node for dataset in datasets], axis)
+        joined: DatasetType = type(datasets[0])._combined(datasets, node, info, split)
+        return joined
     views = [dataset._view for dataset in datasets]
     if axis == 1:
         view = combining.join_views(views)
@@ -89,6 +94,11 @@ def interleave_datasets(
         [1, 10, 2, 20, 1, 30]
     """
     several = _checked(datasets, "interleave")
+    if _are_streams(several):
+        nodes = [one._node for one in several]
+        node = plans.plan_interleaving(nodes, probabilities, seed, stopping_strategy)
+        mixed: DatasetType = type(several[0])._combined(several, node, info, split)
+        return mixed
     rows = combining.interleaved_rows([len(one) for one in several], probabilities, seed, stopping_strategy)
     features = align_features([one.features for one in several])
     view = combining.concat_views([one._view for one in several], features).select(rows)
@@ -101,13 +111,22 @@ def _checked(datasets: Sequence[Any], what: str) -> list[Any]:
     if not several:
         raise InvalidArgumentError(f"There is nothing to {what}: the list of datasets is empty.")
     for position, dataset in enumerate(several):
-        if isinstance(dataset, DatasetDict):
+        if isinstance(dataset, DatasetDict | IterableDatasetDict):
             raise InvalidArgumentError(
-                f"Number {position} of the list is a DatasetDict with the splits {', '.join(dataset)}; pick one, for "
+                f"Number {position} of the list is a {type(dataset).__name__} with the splits {', '.join(dataset)}; pick one, for "
                 f'example dataset["{next(iter(dataset), "train")}"].'
             )
-        if not isinstance(dataset, Dataset):
+        if not isinstance(dataset, Dataset | IterableDataset):
             raise InvalidArgumentError(
                 f"Number {position} of the list is {type(dataset).__name__}, not a Dataset."
             )
+        if isinstance(dataset, Dataset) != isinstance(several[0], Dataset):
+            raise InvalidArgumentError(
+                f"Number {position} of the list is a {type(dataset).__name__}, and the first is a "
+                f"{type(several[0]).__name__}; make streams of all with to_iterable_dataset()."
+            )
     return several
+
+
+def _are_streams(several: list[Any]) -> bool:
+    return isinstance(several[0], IterableDataset)

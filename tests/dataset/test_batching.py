@@ -17,11 +17,12 @@ def test_by_size():
         "l": [[[1], []], [None]],
     }
     assert ds.batch(2, drop_last_batch=True)["a"][:] == [[3, None]]
-    assert ds.batch(10)["a"][:] == ds.batch(0)["a"][:] == [[3, None, 1]]
+    assert ds.batch(10)["a"][:] == [[3, None, 1]]
     assert ds.batch(10, drop_last_batch=True)["a"][:] == []
     assert ds.batch(2).features["l"] == List(List(Value("int64")))
-    with pytest.raises(InvalidArgumentError, match="batch_size"):
-        ds.batch()
+    for size in (None, 0, -1):
+        with pytest.raises(InvalidArgumentError, match="batch_size"):
+            ds.batch(size)
 
 
 def test_by_column():

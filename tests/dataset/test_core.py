@@ -317,7 +317,7 @@ def test_giving_away(ds, tmp_path):
 
 
 def test_what_is_to_come_says_so(ds):
-    for name in ("push_to_hub", "to_iterable_dataset"):
+    for name in ("push_to_hub",):
         with pytest.raises(NotThereYetError, match=f"Dataset.{name}"):
             getattr(ds, name)
         assert not hasattr(ds, name)

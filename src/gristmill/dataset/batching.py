@@ -27,7 +27,7 @@ def batch_bounds(
 
     Args:
         view: The rows.
-        batch_size: Rows a batch; all of them if it is below 1.
+        batch_size: Rows a batch.
         by_column: A batch ends where the value of this column changes; `batch_size` is not looked at then.
         drop_last_batch: Leave out a last batch that is smaller than `batch_size`.
 
@@ -35,7 +35,7 @@ def batch_bounds(
         The first row of each batch, and the row after the last one.
 
     Raises:
-        InvalidArgumentError: Neither a size nor a column is given.
+        InvalidArgumentError: The size is below 1, or neither a size nor a column is given.
         ColumnNotFoundError: There is no such column.
     """
     rows = view.num_rows
@@ -44,8 +44,7 @@ def batch_bounds(
         return np.concatenate([[0], changes(view.table([by_column]).column(0)), [rows]]) if rows else _NONE
     if batch_size is None:
         raise InvalidArgumentError.from_value("batch_size", None, "rows a batch, unless by_column is given")
-    batch_size = min(whole_number("batch_size", batch_size), MOST_ROWS)
-    size = batch_size if batch_size > 0 else max(1, rows)
+    size = min(whole_number("batch_size", batch_size, 1), MOST_ROWS)
     bounds = np.arange(0, rows + 1, size, dtype=np.int64)
     if bounds[-1] < rows and not drop_last_batch:
         bounds = np.append(bounds, rows)

@@ -49,6 +49,7 @@ from gristmill.features.schema import schema_metadata
 from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
+from gristmill.iterable import IterableDataset
 from gristmill.not_there_yet import MissingMethod
 from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
@@ -1182,14 +1183,14 @@ class Dataset(IndexableMixin, InfoMixin):
         """Joins rows that follow each other into one row of lists.
 
         Args:
-            batch_size: Rows a batch; 0 or less means all rows.
+            batch_size: Rows a batch.
             by_column: A batch ends where the value of this column changes; `batch_size` is not looked at then.
             drop_last_batch: Leave out a last batch that is smaller than `batch_size`.
             num_proc: Worker processes.
             new_fingerprint: Fingerprint of the result.
 
         Raises:
-            InvalidArgumentError: Neither a size nor a column is given.
+            InvalidArgumentError: The size is below 1, or neither a size nor a column is given.
             ColumnNotFoundError: There is no such column.
 
         Example:
@@ -1773,6 +1774,23 @@ class Dataset(IndexableMixin, InfoMixin):
         size = (batch_size or 1000) if batched else None
         return frames.to_polars(self._view, size, schema_overrides, rechunk)
 
+    def to_iterable_dataset(self, num_shards: int | None = 1) -> IterableDataset:
+        """Gives the rows as a stream, which reads them in order and can resume; nothing is copied.
+
+        Args:
+            num_shards: How many parts that workers can read apart from each other; at most the number of rows.
+
+        Raises:
+            InvalidArgumentError: `num_shards` is below 1, or more than there are rows.
+
+        Example:
+            >>> list(Dataset.from_dict({"a": [1, 2]}).to_iterable_dataset(num_shards=2).shard(2, 1))
+            [{'a': 2}]
+        """
+        spec = FormatSpec(self._spec.type, None, False, self._spec.kwargs)
+        shards = 1 if num_shards is None else num_shards
+        return IterableDataset._of_view(self._view, self.features, self._info, self._split, shards, spec)
+
     def to_tf_dataset(
         self,
         batch_size: int | None = None,
@@ -1977,7 +1995,6 @@ class Dataset(IndexableMixin, InfoMixin):
 
     from_spark = MissingMethod()
     push_to_hub = MissingMethod()
-    to_iterable_dataset = MissingMethod()
 
     # ---------------------------------------------------------------- together with others
 

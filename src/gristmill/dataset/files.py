@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gristmill import config
 from gristmill.build.combine import info_of, info_with, prepare_and_open
+from gristmill.build.named_files import files_by_split
 from gristmill.build.opening import OpenRows
 from gristmill.build.resolve import Request, from_format
 from gristmill.engine.tasks import check_num_proc
-from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
 from gristmill.info import DatasetInfo
@@ -64,7 +63,7 @@ def read_files(
         DatasetGenerationError: A file can't be read or does not fit; the cause says which and where.
     """
     check_num_proc(num_proc)
-    files = _by_split(paths, split)
+    files = files_by_split(paths, split)
     request = Request(
         data_files=files,
         options={name: value for name, value in (options or {}).items() if name != "streaming"},
@@ -78,20 +77,3 @@ def read_files(
         opened = prepare_and_open(resolved.splits, cache, keep_in_memory=keep_in_memory)
     info = info_of(list(opened.values()))
     return {name: FileRows(part.all_rows(), info_with(info, part)) for name, part in opened.items()}
-
-
-def _by_split(paths: Any, split: str | None) -> dict[str, Any]:
-    if not isinstance(paths, Mapping):
-        return {str(split or "train"): _plain(paths)}
-    named = {str(name): _plain(value) for name, value in paths.items()}
-    if split is None:
-        return named
-    if str(split) not in named:
-        raise InvalidArgumentError.from_choice("split", str(split), list(named))
-    return {str(split): named[str(split)]}
-
-
-def _plain(paths: Any) -> Any:
-    if isinstance(paths, str | os.PathLike):
-        return os.fspath(paths)
-    return [os.fspath(path) for path in paths]

@@ -155,6 +155,17 @@ class Format(ABC, Generic[Options]):
             SchemaConflictError: A column has types that no type holds; names row and column.
         """
 
+    def group_rows(self, file: SourceFile) -> list[int] | None:
+        """Gives the rows of each part of a file that can be read apart from the others; None if there are no such parts.
+
+        Args:
+            file: The file; only its end is read.
+
+        Raises:
+            FileFormatError: Its content is not what the format says.
+        """
+        return None
+
     def clash(self, options: Options | Mapping[str, Any] | None = None) -> Clash:
         """Says what the types of a column in two files become if they have no common type; by default an error.
 

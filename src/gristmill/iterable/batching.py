@@ -1,0 +1,127 @@
+"""`batch`: rows that follow each other, joined into one row of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.features import Features, List
+from gristmill.iterable.block import Block, Columns, Examples, is_arrow
+from gristmill.iterable.cursor import Cursor
+from gristmill.iterable.node import Over, State, Stream
+from gristmill.table.grouping import batch_features, changes, lists
+from gristmill.table.selection import IndexVector
+
+_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Batch(Over):
+    """Rows joined into lists.
+
+    Attributes:
+        size: Rows a batch.
+        by_column: A batch ends where the value of this column changes, whatever the size.
+        drop_last: Leave out a last batch that is smaller.
+    """
+
+    size: int
+    by_column: str | None
+    drop_last: bool
+
+    @property
+    def features(self) -> Features | None:  # type: ignore[override]  # a field elsewhere
+        """Lists of those below."""
+        below = self.child.features
+        return None if below is None else batch_features(below)
+
+    def open(self, epoch: int, state: State = None) -> Stream:
+        """Starts reading."""
+        return _BatchStream(self, Cursor.open(self.child, epoch, state))
+
+
+class _BatchStream(Stream):
+    def __init__(self, node: Batch, cursor: Cursor) -> None:
+        self._node = node
+        self._cursor = cursor
+
+    def next(self) -> Block | None:
+        size = self._node.size
+        if self._node.by_column is not None:
+            return self._next_group(self._node.by_column)
+        # Several whole batches at once: Arrow makes all their lists in one call.
+        block = self._cursor.take(max(1, _ROWS // size) * size)
+        if block is None:
+            return None
+        rows = block.num_rows
+        if self._node.drop_last:
+            rows -= rows % size
+        return joined(block.slice(0, rows), np.append(np.arange(0, rows, size), rows))
+
+    def _next_group(self, name: str) -> Block | None:
+        rows = _ROWS
+        while True:
+            there = self._cursor.peek(rows)
+            if not there:
+                return None
+            ahead = self._cursor.ahead(there)
+            ends = _ends(ahead, name)
+            # The last group may go on behind what was read.
+            whole = [*ends, there] if there < rows else ends
+            if whole:
+                taken = self._cursor.take(whole[-1])
+                assert taken is not None
+                return joined(taken, np.array([0, *whole], np.int64))
+            rows *= 2
+
+    def state(self) -> State:
+        return self._cursor.state()
+
+    def close(self) -> None:
+        self._cursor.close()
+
+
+def _ends(block: Block, name: str) -> list[int]:
+    """Gives the rows where the value of a column is another than in the row before."""
+    if isinstance(block, Columns) and name in block.columns and is_arrow(block.columns[name]):
+        found: list[int] = changes(block.columns[name]).tolist()
+        return found
+    values = block.values(name)
+    return [row for row in range(1, len(values)) if not _equal(values[row - 1], values[row])]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(np.array_equal(one, other)) if hasattr(one, "__array__") else bool(one == other)
+
+
+def joined(block: Block, bounds: IndexVector) -> Block:
+    """Joins the rows between bounds into one row each.
+
+    Args:
+        block: The rows.
+        bounds: The first row of each batch, and the row after the last one.
+    """
+    cuts = bounds.tolist()
+    pairs = list(pairwise(cuts))
+    by_column = block if isinstance(block, Columns) else block.columns()
+    if by_column is None:
+        return Examples([_row_of_lists(block.slice(start, stop).rows()) for start, stop in pairs])
+    offsets = pa.array(bounds, pa.int32())
+    columns: dict[str, Any] = {}
+    for name, values in by_column.columns.items():
+        if is_arrow(values):
+            columns[name] = pa.chunked_array([lists(offsets, values)])
+        else:
+            columns[name] = [values[start:stop] for start, stop in pairs]
+    features = {name: List(by_column.feature(name)) for name, v in by_column.columns.items() if is_arrow(v)}
+    return Columns(columns, len(pairs), features)
+
+
+def _row_of_lists(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}

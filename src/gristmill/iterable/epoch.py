@@ -1,0 +1,56 @@
+"""The number of the epoch, which worker processes that are already running see change."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from multiprocessing import context
+from typing import Any
+
+_NUMBER = struct.Struct("q")
+
+
+class Epoch:
+    """A whole number in memory that is shared with processes forked or spawned by `multiprocessing`.
+
+    A `DataLoader` with persistent workers hands the dataset over once; `set_epoch` after that has to reach them.
+
+    Args:
+        value: The number at first.
+
+    Example:
+        >>> epoch = Epoch(3)
+        >>> epoch.value
+        3
+    """
+
+    def __init__(self, value: int = 0) -> None:
+        self._cell: Any = mmap.mmap(-1, _NUMBER.size)
+        self.value = value
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        number: int = _NUMBER.unpack_from(self._cell)[0]
+        return number
+
+    @value.setter
+    def value(self, number: int) -> None:
+        _NUMBER.pack_into(self._cell, 0, number)
+
+    def __reduce__(self) -> Any:
+        if context.get_spawning_popen() is None:
+            return Epoch, (self.value,)
+        # A process that is spawned can't see this memory; from here on both use one that it can.
+        from multiprocessing.sharedctypes import RawArray
+
+        if isinstance(self._cell, mmap.mmap):
+            shared = RawArray("b", self._cell[:])
+            self._cell = shared
+        return _of_cell, (self._cell,)
+
+
+def _of_cell(cell: Any) -> Epoch:
+    epoch = Epoch.__new__(Epoch)
+    epoch._cell = cell
+    return epoch

@@ -1,0 +1,220 @@
+"""Data files as a source: each is read by its format, from the position where it was left."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill.errors import FileMissingError
+from gristmill.features import Features
+from gristmill.formats.registry import get_format
+from gristmill.formats.source import Position, SourceFile
+from gristmill.iterable.block import Block, Columns
+from gristmill.iterable.node import Node, State, Stream
+from gristmill.iterable.order import Order
+from gristmill.iterable.sources import Source
+
+
+@dataclass(frozen=True)
+class StreamFile:
+    """A data file of a stream.
+
+    Attributes:
+        name: What to call it in errors.
+        path: Where it is on this machine, if it is here.
+        get: Brings it here, if it is not.
+    """
+
+    name: str
+    path: Path | None = None
+    get: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
+
+    def local(self) -> SourceFile:
+        """Gives the file on this machine.
+
+        Raises:
+            FileMissingError: It is nowhere.
+            HubError: It can't be fetched.
+        """
+        path = self.path if self.path is not None or self.get is None else self.get()
+        if path is None:
+            raise FileMissingError.from_path(self.name)
+        return SourceFile(path, self.name)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A shard: a file, or some row groups of one.
+
+    Attributes:
+        file: Number of the file.
+        start: Where it begins; the file's beginning if None.
+        stop: Row group before which it ends; the file's end if None.
+        rows: How many rows it has, if known.
+    """
+
+    file: int
+    start: Position | None = None
+    stop: int | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Files(Source):
+    """The rows of data files.
+
+    Attributes:
+        format: Name of their format.
+        files: The files.
+        pieces: The shards.
+        options: Options of the format's reader.
+        columns: Only these columns are read.
+        filters: Only rows that pass are read.
+    """
+
+    format: str
+    files: tuple[StreamFile, ...]
+    pieces: tuple[Piece, ...]
+    options: Mapping[str, Any]
+    columns: tuple[str, ...] | None
+    filters: Any
+
+    @classmethod
+    def of_files(
+        cls,
+        format: str,
+        files: Sequence[StreamFile],
+        features: Features | None = None,
+        *,
+        options: Mapping[str, Any] | None = None,
+        columns: Sequence[str] | None = None,
+        filters: Any = None,
+    ) -> Files:
+        """Makes a source of files, a shard each.
+
+        Args:
+            format: Name of their format.
+            files: The files, in the order of their rows.
+            features: What the columns are; each value is checked. Types are settled file by file if left out.
+            options: Options of the format's reader.
+            columns: Only these columns are read.
+            filters: Only rows that pass are read, see `Format.read`.
+        """
+        pieces = tuple(Piece(number) for number in range(len(files)))
+        names = None if columns is None else tuple(columns)
+        if features is not None and names is not None:
+            features = Features({name: features[name] for name in names if name in features})
+        return cls(
+            Order(len(pieces)), features, format, tuple(files), pieces, dict(options or {}), names, filters
+        )
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """What the columns are brought to, if that is known."""
+        return None if self.features is None else self.features.arrow_schema
+
+    def open(self, epoch: int, state: State = None) -> Stream:
+        """Starts reading; goes to the row group or the byte where the state was."""
+        return _FileStream(self, self.order.shards(epoch), state or {"shard": 0, "at": None, "skip": 0})
+
+    def reshard(self) -> Node:
+        """Cuts files at row groups, where they have them."""
+        settled = self.order.settled()
+        if settled is None:
+            return self
+        shards, seeds = settled
+        pieces = [part for shard in shards for part in self._cut(self.pieces[shard])]
+        return replace(self, pieces=tuple(pieces), order=Order(len(pieces), seeds))
+
+    def _cut(self, piece: Piece) -> list[Piece]:
+        if piece.start is not None or piece.stop is not None:
+            return [piece]
+        groups = get_format(self.format).group_rows(self.files[piece.file].local())
+        if groups is None or len(groups) < 2:
+            return [piece]
+        found, row = [], 0
+        for group, rows in enumerate(groups):
+            found.append(Piece(piece.file, Position(row, group=group), group + 1, rows))
+            row += rows
+        return found
+
+    @property
+    def num_rows(self) -> int | None:
+        """How many rows there are, if the files are here and say so at their end."""
+        settled = self.order.settled()
+        if settled is None or self.filters is not None or any(file.path is None for file in self.files):
+            return None
+        rows = [self._rows_of(self.pieces[shard]) for shard in settled[0]]
+        known = [number for number in rows if number is not None]
+        return sum(known) if len(known) == len(rows) else None
+
+    def _rows_of(self, piece: Piece) -> int | None:
+        if piece.rows is not None or piece.start is not None or piece.stop is not None:
+            return piece.rows
+        groups = get_format(self.format).group_rows(self.files[piece.file].local())
+        return None if groups is None else sum(groups)
+
+
+class _FileStream(Stream):
+    def __init__(self, node: Files, shards: list[int], state: State) -> None:
+        self._node = node
+        self._shards = shards
+        self._shard: int = state["shard"]
+        self._at: list[int] | None = state["at"]
+        self._skip: int = state["skip"]
+        self._batches: Any = None
+        # Rows that were given since `_at`; those of `_skip` are dropped first after going there.
+        self._given = self._skip
+
+    def next(self) -> Block | None:
+        while self._shard < len(self._shards):
+            piece = self._node.pieces[self._shards[self._shard]]
+            if self._batches is None:
+                self._batches = self._read(piece)
+            for position, batch in self._batches:
+                if piece.stop is not None and position.group >= piece.stop:
+                    break
+                dropped = min(self._skip, batch.num_rows)
+                self._skip -= dropped
+                if dropped < batch.num_rows:
+                    if self._skip == 0 and dropped == 0:
+                        self._at = [position.row, position.offset, position.group, position.line]
+                        self._given = 0
+                    self._given += batch.num_rows - dropped
+                    table = pa.Table.from_batches([batch.slice(dropped)])
+                    return Columns.of_table(table, self._node.features)
+            self._close_file()
+            self._shard, self._at, self._skip, self._given = self._shard + 1, None, 0, 0
+        return None
+
+    def _read(self, piece: Piece) -> Any:
+        node = self._node
+        start = piece.start if self._at is None else Position(*self._at)
+        return get_format(node.format).read(
+            node.files[piece.file].local(),
+            options=node.options,
+            columns=node.columns,
+            filters=node.filters,
+            start=start,
+            schema=node.schema,
+        )
+
+    def state(self) -> State:
+        return {"shard": self._shard, "at": self._at, "skip": self._given}
+
+    def _close_file(self) -> None:
+        batches, self._batches = self._batches, None
+        if batches is not None:
+            with contextlib.suppress(
+                ValueError, RuntimeError
+            ):  # a generator that is running, in another thread
+                batches.close()
+
+    def close(self) -> None:
+        self._close_file()
+        self._shard = len(self._shards)

@@ -1,0 +1,191 @@
+"""The parts that streams are made of.
+
+A *node* is a plan: immutable, picklable, cheap. It knows its features, if they are known, and its shards, the parts that
+can be read apart from each other. A *stream* is a node being read: it gives blocks of rows, and between two blocks its
+*state* is where it is, as plain values that JSON can hold. Opening a node with that state gives the rows that follow.
+
+Three promises, which tests prove for every node and for random trees of them:
+
+- the rows of a stream depend on node, epoch and state only, not on how they are cut into blocks;
+- the rows of ``pick([0])``, ``pick([1])``, ... together are those of the node, each once;
+- a closed stream holds no file, generator or thread.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from typing_extensions import Self
+
+from gristmill.features import Features
+from gristmill.iterable.block import Block
+
+State = Any
+"""Plain values that JSON can hold; None is the start."""
+
+
+class Stream(ABC):
+    """A node being read."""
+
+    @abstractmethod
+    def next(self) -> Block | None:
+        """Gives the next rows, perhaps none; None at the end, also when asked again."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Says where the block that comes next begins."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of files and generators; may be called twice."""
+
+
+class Node(ABC):
+    """A part of a stream's plan.
+
+    Attributes:
+        features: The columns, in order; None if they show only when rows are read.
+    """
+
+    features: Features | None
+
+    @property
+    @abstractmethod
+    def num_shards(self) -> int:
+        """How many parts can be read apart from each other."""
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The nodes that this one reads."""
+        return ()
+
+    def with_children(self, children: Sequence[Node]) -> Node:
+        """Gives this node over others."""
+        return self
+
+    @abstractmethod
+    def open(self, epoch: int, state: State = None) -> Stream:
+        """Starts reading.
+
+        Args:
+            epoch: Decides, with the seeds, what shuffling gives.
+            state: Where a stream of this node was, in the same epoch.
+        """
+
+    @abstractmethod
+    def pick(self, shards: Sequence[int]) -> Node:
+        """Keeps some shards."""
+
+    def shuffle_shards(self, seed: int) -> Node:
+        """Reads the shards in another order each epoch, where the order of rows means nothing."""
+        return self.with_children([child.shuffle_shards(seed) for child in self.children])
+
+    def reshard(self) -> Node:
+        """Cuts shards into smaller ones where that can be done."""
+        return self.with_children([child.reshard() for child in self.children])
+
+    @property
+    def num_rows(self) -> int | None:
+        """How many rows there are, if that is known without reading them."""
+        return None
+
+    def cut(self, start: int, stop: int | None) -> Node | None:
+        """Keeps rows from `start` to before `stop` without reading the others; None if that can't be done."""
+        return None
+
+    def step(self, count: int, index: int) -> Node | None:
+        """Keeps each `count`-th row from `index` on without working on the others; None if that can't be done."""
+        return None
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds in this tree, from the top down."""
+        return [seed for child in self.children for seed in child.seeds]
+
+    def with_seeds(self, seeds: Iterator[int]) -> Node:
+        """Gives the same tree with other seeds, taken in the order of `seeds`."""
+        return self.with_children([child.with_seeds(seeds) for child in self.children])
+
+    @property
+    def shape(self) -> str:
+        """Names the nodes of the tree, to tell states of one tree from those of another."""
+        inner = ",".join(child.shape for child in self.children)
+        return f"{type(self).__name__}({inner})"
+
+
+@dataclass(frozen=True)
+class Over(Node):
+    """A node that reads one other, shard by shard.
+
+    Attributes:
+        child: The other.
+    """
+
+    child: Node
+
+    @property
+    def num_shards(self) -> int:
+        """As many as below."""
+        return self.child.num_shards
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The one below."""
+        return (self.child,)
+
+    def with_children(self, children: Sequence[Node]) -> Self:
+        """Gives this node over another."""
+        [child] = children
+        return replace(self, child=child)
+
+    def pick(self, shards: Sequence[int]) -> Node:
+        """Keeps shards of the one below."""
+        return replace(self, child=self.child.pick(shards))
+
+
+class OneToOne(Over):
+    """A node that gives one row for each, and works on each row alone."""
+
+    @property
+    def num_rows(self) -> int | None:
+        """As many as below."""
+        return self.child.num_rows
+
+    def cut(self, start: int, stop: int | None) -> Node | None:
+        """Cuts below."""
+        below = self.child.cut(start, stop)
+        return None if below is None else replace(self, child=below)
+
+    def step(self, count: int, index: int) -> Node | None:
+        """Steps below."""
+        below = self.child.step(count, index)
+        return None if below is None else replace(self, child=below)
+
+
+class BlockStream(Stream):
+    """A stream that changes each block of another by itself.
+
+    Args:
+        inner: The other; its state is this one's.
+        change: What becomes of a block.
+    """
+
+    def __init__(self, inner: Stream, change: Callable[[Block], Block]) -> None:
+        self._inner = inner
+        self._change = change
+
+    def next(self) -> Block | None:
+        """Gives the next block, changed."""
+        block = self._inner.next()
+        return None if block is None else self._change(block)
+
+    def state(self) -> State:
+        """Gives that of the other."""
+        return self._inner.state()
+
+    def close(self) -> None:
+        """Closes the other."""
+        self._inner.close()

@@ -1,0 +1,108 @@
+"""Files that users name, or that a dataset consists of, as sources of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gristmill.build.columns import SplitColumns
+from gristmill.build.named_files import files_by_split
+from gristmill.build.resolve import Request, from_format
+from gristmill.build.source import DataFile, SplitSource
+from gristmill.features import Features
+from gristmill.formats.registry import get_format
+from gristmill.iterable.files import Files, StreamFile
+from gristmill.iterable.node import Node
+
+_SCHEMA_AT_HAND = frozenset({"arrow", "parquet"})
+"""Formats that say what their columns are without being read."""
+
+
+def files_of_source(source: SplitSource) -> Node:
+    """Makes the source of a split's files.
+
+    Columns are known at once if the user or the card says so, or the files are here and begin or end with a schema. The
+    types of any others are settled file by file.
+
+    Args:
+        source: The split.
+
+    Raises:
+        SchemaConflictError: Columns of a name have no common type.
+        FileFormatError: A schema can't be read.
+    """
+    files = [StreamFile(file.name, file.path, partial(_fetched, source, file)) for file in source.files]
+    return Files.of_files(
+        source.format,
+        files,
+        source.features if source.features is not None else _found(source, files),
+        options=source.options,
+        columns=source.columns,
+        filters=source.filters,
+    )
+
+
+def _fetched(source: SplitSource, file: DataFile) -> Path:
+    [path] = source.fetch([file])
+    return path
+
+
+def _found(source: SplitSource, files: Sequence[StreamFile]) -> Features | None:
+    if source.format not in _SCHEMA_AT_HAND or not files or any(file.path is None for file in files):
+        return source.card_features
+    format = get_format(source.format)
+    columns = SplitColumns(source.card_features, format.clash(source.options))
+    for file in files:
+        columns.learn(format.infer_schema(file.local(), source.options), file.name)
+    return columns.features()
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The source of a split, and what is known about it."""
+
+    node: Node
+    source: SplitSource
+
+
+def open_files(
+    format: str,
+    paths: Any,
+    *,
+    split: str | None = None,
+    features: Features | None = None,
+    columns: Sequence[str] | None = None,
+    filters: Any = None,
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Opened]:
+    """Finds files of a format that a user names.
+
+    Args:
+        format: Name of the format.
+        paths: A path, pattern or URL, several, or a mapping of split to either.
+        split: What to call the rows of paths that are no mapping; of a mapping, the split to read.
+        features: What the columns are.
+        columns: Only these columns.
+        filters: Only the rows that pass.
+        options: Options of the format's reader.
+
+    Returns:
+        Split -> its source.
+
+    Raises:
+        DataFilesNotFoundError: A path means nothing.
+        InvalidArgumentError: An option is not known, or a mapping has no such split.
+    """
+    get_format(format).parse_options(options)
+    request = Request(
+        data_files=files_by_split(paths, split),
+        options=dict(options or {}),
+        columns=None if columns is None else tuple(columns),
+        filters=filters,
+        features=None if features is None else Features(features),
+    )
+    resolved = from_format(format, request)
+    return {name: Opened(files_of_source(source), source) for name, source in resolved.splits.items()}
