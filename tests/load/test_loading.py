@@ -26,6 +26,7 @@ from gristmill.errors import (
 )
 from gristmill.features import ClassLabel, Features, Value
 from gristmill.load import DownloadMode, load_dataset
+from gristmill.splits import ReadInstruction, Split
 
 DEMO = Path(gristmill.__file__).parent / "demo/hub/datasets"
 
@@ -66,6 +67,11 @@ def test_splits_and_slices(folder):
     assert load(split="train[:50%]+test")["a"][:] == [1, 2, 4]
     assert load(split="all")["a"][:] == [1, 2, 3, 4]
     assert [part["a"][:] for part in load(split=["test", "train[-1:]"])] == [[4], [3]]
+    halves = load(split=(ReadInstruction("train", to=50, unit="%"), ["test", Split.TRAIN + Split.TEST]))
+    assert (halves[0]["a"][:], [part["a"][:] for part in halves[1]]) == ([1, 2], [[4], [1, 2, 3, 4]])
+    assert str(halves[0].split) == "train[:50%]"
+    named: DatasetDict = load_dataset(str(folder), split={"head": "train[:1]", "rest": "train[1:]"})
+    assert {name: part["a"][:] for name, part in named.items()} == {"head": [1], "rest": [2, 3]}
     sliced = load(split="test+train[2:]")
     assert str(sliced.split) == "test+train[2:]"
     assert [row["file"] for row in sliced.origins().to_pylist()] == ["data/test.csv", "data/train-1.csv"]
@@ -335,8 +341,9 @@ def test_a_name_that_means_nothing_says_what_was_tried(folder, monkeypatch):
 def test_arguments_are_checked(folder):
     with pytest.raises(InvalidArgumentError, match="download_mode"):
         load_dataset(str(folder), download_mode="again")
-    with pytest.raises(InvalidArgumentError, match="num_proc"):
-        load_dataset(str(folder), num_proc=0)
+    for number in (-1, 1.5, "2", True):
+        with pytest.raises(InvalidArgumentError, match="num_proc"):
+            load_dataset(str(folder), num_proc=number)
     with pytest.raises(InvalidArgumentError, match="verification_mode"):
         load_dataset(str(folder), verification_mode="x")
 

@@ -155,7 +155,6 @@ def bucket_place(bucket: Bucket, lenient: bool = False) -> Place:
     def read(path: str) -> str:
         return _read_text(bucket.download(listed[path])) if path in listed else ""
 
-    prefix = f"{bucket.folder}/" if bucket.folder else ""
     return Place(
         dataset=name,
         key=bucket.name.replace("/", "___"),
@@ -163,7 +162,7 @@ def bucket_place(bucket: Bucket, lenient: bool = False) -> Place:
         where=bucket.name,
         base=f"hf://{bucket.name}",
         paths=tuple(listed),
-        describe=lambda members: files_of_bucket(bucket, [listed[path] for path in members], prefix),
+        describe=lambda members: files_of_bucket(bucket, {path: listed[path] for path in members}),
         read=read,
         revision=version_of(files),
         card=_read_card(read, bucket.name, lenient),

@@ -64,6 +64,7 @@ class Request:
         token: A Hub token, or False for none.
         storage_options: Options of the file systems that URLs name.
         refetch: Fetch again what is downloaded.
+        offline: Ask nobody over the network.
     """
 
     name: str | None = None
@@ -76,17 +77,29 @@ class Request:
     token: str | bool | None = None
     storage_options: Mapping[str, Any] = field(default_factory=dict)
     refetch: bool = False
+    offline: bool = False
 
     @cached_property
     def client(self) -> HubClient:
         """The Hub client, made when first needed."""
-        offline = settings.HF_HUB_OFFLINE or settings.HF_DATASETS_OFFLINE
+        offline = self.offline or settings.HF_HUB_OFFLINE or settings.HF_DATASETS_OFFLINE
         return HubClient(token=self.token, offline=offline)
 
     @property
     def own_files(self) -> bool:
         """Whether the user names the files, so that the card's configs do not count."""
         return self.data_files is not None or self.data_dir is not None
+
+    def find(self, data_files: DataFiles, base: Path | str | None) -> dict[str, tuple[DataFile, ...]]:
+        """Finds files by name or pattern, as `find_user_files` does.
+
+        Args:
+            data_files: Any documented form.
+            base: Where relative paths start.
+        """
+        return find_user_files(
+            data_files, base, lambda: self.client, self.storage_options, again=self.refetch
+        )
 
     def close(self) -> None:
         """Closes the connections of the client, if one was made."""
@@ -150,7 +163,7 @@ def from_format(format: str, request: Request) -> Resolved:
     folder = request.data_dir
     base = None if folder is None else folder if has_scheme(folder) else expand_home(folder)
     if request.data_files is not None:
-        files = find_user_files(request.data_files, base, lambda: request.client, request.storage_options)
+        files = request.find(request.data_files, base)
     elif isinstance(base, Path):
         splits = _splits_of_format(list_folder(base), format, str(base))
         files = {split: tuple(local_file(base / path) for path in paths) for split, paths in splits.items()}
@@ -172,7 +185,7 @@ def _splits_of_format(paths: Sequence[str], format: str, where: str) -> dict[str
 
 
 def _files_of_remote_folder(url: str, format: str, request: Request) -> dict[str, tuple[DataFile, ...]]:
-    found = find_user_files(url, None, lambda: request.client, request.storage_options)["train"]
+    found = request.find(url, None)["train"]
     root = url if url.startswith("hf://") else remote_folder(url, request.storage_options)
     start = found[0].name.find("/", len(root.rstrip("/"))) + 1 if url.startswith("hf://") else len(root)
     listed = {file.name[start:]: file for file in found}
@@ -217,13 +230,13 @@ def from_place(place: Place, request: Request) -> Resolved:
         base = place.base
         if request.data_dir:
             base = base / request.data_dir if isinstance(base, Path) else f"{base}/{request.data_dir}"
-        files = find_user_files(request.data_files, base, lambda: request.client, request.storage_options)
+        files = request.find(request.data_files, base)
         # Such files are called by their URLs, which the place knows nothing of.
         place = replace(place, fetch=None)
         return _resolved(place, DataConfig(request.name or "default", {}), files, request)
     config, urls = _choose(place, request)
     if urls is not None:
-        files = find_user_files(urls, place.base, lambda: request.client)
+        files = request.find(urls, place.base)
         return _resolved(replace(place, fetch=None), config, files, request)
     members = {split: place.describe(paths) for split, paths in config.splits.items()}
     return _resolved(place, config, members, request)
@@ -288,7 +301,8 @@ def _checked(pattern: str, folder: str, name: str, where: str) -> str:
     if has_scheme(last):
         problem = f'the URL "{last}"; only {", ".join(_SCHEMES_OF_CARDS)} may stand in a card'
         raise CardError.at(problem, file=f'config "{name}" of {where}')
-    return "::".join((*hops, "/".join((*filter(None, [folder]), *normal_parts(last)))))
+    # The dot keeps a leading ~ from meaning the home folder.
+    return "::".join((*hops, "/".join((".", *filter(None, [folder]), *normal_parts(last)))))
 
 
 def _nothing_readable(paths: Sequence[str], where: str) -> str:

@@ -19,7 +19,7 @@ from gristmill.build.source import DataFile
 from gristmill.errors import InvalidArgumentError
 from gristmill.files.data_files import DataFiles, parse_data_files, resolve_patterns
 from gristmill.files.patterns import PathIndex
-from gristmill.files.remote_files import fetch_remote, find_remote
+from gristmill.files.remote_files import RemoteFile, fetch_remote, find_remote
 from gristmill.hub.buckets import Bucket, BucketFile, parse_bucket_path
 from gristmill.hub.client import HubClient, PinnedRepo
 
@@ -67,6 +67,8 @@ def find_user_files(
     base: Path | str | None,
     client: Callable[[], HubClient],
     storage_options: Mapping[str, Any] | None = None,
+    *,
+    again: bool = False,
 ) -> dict[str, tuple[DataFile, ...]]:
     """Finds the files of each split that a user named.
 
@@ -74,7 +76,9 @@ def find_user_files(
         data_files: Any documented form.
         base: Where relative paths start: a folder, or the URL of one; the working folder if None.
         client: Makes the Hub client, called only if a URL needs one.
-        storage_options: Options of the file systems that URLs name.
+        storage_options: Options of the file systems that URLs name; one with the name of a scheme holds those for that
+            scheme alone.
+        again: Fetch also what is here.
 
     Returns:
         Split -> files.
@@ -85,7 +89,7 @@ def find_user_files(
         HubError: A repository or bucket named in a URL can't be read.
         FileError: Another file system refuses.
     """
-    finder = _Finder(base, client, storage_options or {})
+    finder = _Finder(base, client, storage_options or {}, again)
     return {
         split: tuple(file for pattern in patterns for file in finder.find(pattern))
         for split, patterns in parse_data_files(data_files).items()
@@ -94,11 +98,16 @@ def find_user_files(
 
 class _Finder:
     def __init__(
-        self, base: Path | str | None, client: Callable[[], HubClient], options: Mapping[str, Any]
+        self,
+        base: Path | str | None,
+        client: Callable[[], HubClient],
+        options: Mapping[str, Any],
+        again: bool,
     ) -> None:
         self._base = base
         self._client = client
         self._options = options
+        self._again = again
 
     def find(self, pattern: str) -> list[DataFile]:
         hops = pattern.split("::") if has_scheme(pattern) else [pattern]
@@ -122,15 +131,17 @@ class _Finder:
             path = pattern.removeprefix(f"{scheme}://")
             return [local_file(found) for found in expand_local(path, base)]
         if scheme in ("http", "https"):
-            return [_url_file(pattern, self._client())]
+            return [_url_file(pattern, self._client(), self._again)]
         if pattern.startswith(_HUB_BUCKET):
             return _bucket_files(pattern, self._client())
         if scheme == "hf":
-            return _hub_files(pattern, self._client())
+            return _hub_files(pattern, self._client(), self._again)
         if scheme in (*_ARCHIVES, *_TRANSPARENT):
             expected = f'the archive or file as well: "{scheme}://inside::outside"'
             raise InvalidArgumentError.from_value("data_files", pattern, expected)
-        return [_remote_file(found, self._options) for found in find_remote(pattern, self._options)]
+        own = self._options.get(scheme)
+        options = own if isinstance(own, Mapping) else self._options
+        return [_remote_file(found, options, self._again) for found in find_remote(pattern, options)]
 
 
 def _enter(hop: str, file: DataFile, chain: str) -> list[DataFile]:
@@ -143,46 +154,54 @@ def _enter(hop: str, file: DataFile, chain: str) -> list[DataFile]:
     raise InvalidArgumentError.from_value("data_files", chain, f"one of these before a ::, {known}")
 
 
-def _remote_file(found: Any, options: Mapping[str, Any]) -> DataFile:
-    get = partial(fetch_remote, found, config.DOWNLOADED_DATASETS_PATH, options)
+def _remote_file(found: RemoteFile, options: Mapping[str, Any], again: bool) -> DataFile:
+    get = partial(fetch_remote, found, config.DOWNLOADED_DATASETS_PATH, options, again)
     return DataFile(found.url, f"{found.url}:{found.identity}", found.size, get=get)
 
 
-def _url_file(url: str, client: HubClient) -> DataFile:
+def _url_file(url: str, client: HubClient, again: bool) -> DataFile:
     # A URL says nothing of its content's version: it is fetched (or found unchanged by its ETag) to know.
-    path = client.download_url(url)
+    path = client.download_url(url, again)
     status = path.stat()
     return DataFile(url, f"{url}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
 
 
-def _hub_files(url: str, client: HubClient) -> list[DataFile]:
+def _hub_files(url: str, client: HubClient, again: bool) -> list[DataFile]:
     match = _HUB_FILE.fullmatch(url)
     if match is None:
         expected = "hf://datasets/namespace/name/path or hf://datasets/namespace/name@revision/path"
         raise InvalidArgumentError.from_value("data_files", url, expected)
     repo = client.pin(match["repo"], (match["revision"] or "main").replace("%2F", "/"))
     found = resolve_patterns(PathIndex(file.path for file in repo.files()), [match["path"]], repo.repo_id)
-    return files_of_repo(repo, found, f"hf://datasets/{repo.repo_id}@{repo.commit}/")
+    return files_of_repo(repo, found, f"hf://datasets/{repo.repo_id}@{repo.commit}/", again)
 
 
-def files_of_repo(repo: PinnedRepo, paths: Sequence[str], prefix: str = "") -> list[DataFile]:
+def files_of_repo(
+    repo: PinnedRepo, paths: Sequence[str], prefix: str = "", again: bool = False
+) -> list[DataFile]:
     """Describes files of a repository, to be fetched when they are needed.
 
     Args:
         repo: The repository.
         paths: The files' paths in it.
         prefix: What their names begin with.
+        again: Fetch also what is here.
     """
+    again = again and not repo.client.offline
     listed = {file.path: file for file in repo.files()}
     return [
         DataFile(
             prefix + path,
             listed[path].sha256 or listed[path].blob_id,
             listed[path].size,
-            get=partial(repo.download, path),
+            get=partial(_one_of, repo, path, again),
         )
         for path in paths
     ]
+
+
+def _one_of(repo: PinnedRepo, path: str, again: bool) -> Path:
+    return repo.download_many([path], again)[0]
 
 
 def _bucket_files(url: str, client: HubClient) -> list[DataFile]:
@@ -190,23 +209,22 @@ def _bucket_files(url: str, client: HubClient) -> list[DataFile]:
     bucket = Bucket(client, bucket_id)
     listed = {file.path: file for file in bucket.files()}
     found = resolve_patterns(PathIndex(listed), [pattern or "**"], bucket.name)
-    return files_of_bucket(bucket, [listed[path] for path in found], f"{_HUB_BUCKET}{bucket_id}/")
+    return files_of_bucket(bucket, {f"{_HUB_BUCKET}{bucket_id}/{path}": listed[path] for path in found})
 
 
-def files_of_bucket(bucket: Bucket, files: Sequence[BucketFile], prefix: str = "") -> list[DataFile]:
+def files_of_bucket(bucket: Bucket, files: Mapping[str, BucketFile]) -> list[DataFile]:
     """Describes files of a bucket, to be fetched when they are needed.
 
     Args:
         bucket: The bucket.
-        files: The files.
-        prefix: What their names begin with.
+        files: What to call each -> the file.
     """
     return [
         DataFile(
-            prefix + file.path,
+            name,
             f"{bucket.bucket_id}/{file.path} {file.identity}",
             file.size,
             get=partial(bucket.download, file),
         )
-        for file in files
+        for name, file in files.items()
     ]

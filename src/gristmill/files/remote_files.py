@@ -82,13 +82,16 @@ def remote_folder(url: str, options: Mapping[str, Any] | None = None) -> str:
     return str(system.unstrip_protocol(path)).rstrip("/") + "/"
 
 
-def fetch_remote(file: RemoteFile, folder: Path, options: Mapping[str, Any] | None = None) -> Path:
+def fetch_remote(
+    file: RemoteFile, folder: Path, options: Mapping[str, Any] | None = None, again: bool = False
+) -> Path:
     """Gives the local copy of a file on another file system, fetched unless the same version of it is here.
 
     Args:
         file: From `find_remote`.
         folder: Where copies are kept.
         options: Options of the file system.
+        again: Fetch it also if it is here.
 
     Returns:
         The copy, named by a hash (so it has no suffix).
@@ -98,12 +101,12 @@ def fetch_remote(file: RemoteFile, folder: Path, options: Mapping[str, Any] | No
         FileError: The file system refuses, or the copy can't be written.
     """
     final = folder / hashlib.sha256(f"{file.url} {file.identity}".encode()).hexdigest()
-    if final.is_file():
+    if final.is_file() and not again:
         return final
     with writing(final):
         folder.mkdir(parents=True, exist_ok=True)
     with lock(final.with_name(f"{final.name}.lock")):
-        if not final.is_file():
+        if again or not final.is_file():
             system, path = open_system(file.url, options)
             part = temporary_name(final)
             try:

@@ -164,11 +164,12 @@ class HubClient:
             raise HubResponseError.at_url(problem, url, 200, "Check the names of the config and the split")
         return list(listing)
 
-    def download_url(self, url: str) -> Path:
+    def download_url(self, url: str, again: bool = False) -> Path:
         """Fetches a file that is in no repository, or finds it unchanged in the downloads folder.
 
         Args:
             url: An http(s) URL.
+            again: Fetch it also if it is there, unless offline.
 
         Returns:
             The local file, named by the hash of the URL (so it has no suffix).
@@ -178,7 +179,7 @@ class HubClient:
             OfflineError: Offline, and it was never downloaded.
             HubError: The server refuses, or can't be reached and there is no older copy.
         """
-        return self.downloads.fetch(self.session, url)
+        return self.downloads.fetch(self.session, url, again=again)
 
     def github_file(self, repo: str, revision: str, path: str) -> Path:
         """Fetches a file of a GitHub repository, from a mirror where there is one.

@@ -48,13 +48,14 @@ class UrlCache:
         path = self.path(url)
         return path if path.is_file() and _etag_of(path, url) is not None else None
 
-    def fetch(self, session: HttpSession, url: str, *, immutable: bool = False) -> Path:
+    def fetch(self, session: HttpSession, url: str, *, immutable: bool = False, again: bool = False) -> Path:
         """Gives the content of a URL, fetched only if it is not here or has changed.
 
         Args:
             session: Where requests go through.
             url: An http(s) URL.
             immutable: What is behind the URL never changes: what is here needs no request.
+            again: Fetch it also if it is here and has not changed, unless offline.
 
         Returns:
             The local file.
@@ -67,7 +68,7 @@ class UrlCache:
         """
         origin(url)
         here = self.find(url)
-        if here is not None and (self.offline or immutable):
+        if here is not None and (self.offline or (immutable and not again)):
             return here
         if self.offline:
             remedy = "Unset HF_HUB_OFFLINE, or run this once online with the same cache"
@@ -75,16 +76,16 @@ class UrlCache:
         final = self.path(url)
         with lock(final.with_name(f"{final.name}.lock")):
             try:
-                return self._refresh(session, url, final)
+                return self._refresh(session, url, final, again)
             except HubError as error:
                 if here is None or not is_unreachable(error):
                     raise
                 _log.warning("%s: the copy downloaded before is used", error)
                 return here
 
-    def _refresh(self, session: HttpSession, url: str, final: Path) -> Path:
+    def _refresh(self, session: HttpSession, url: str, final: Path, again: bool) -> Path:
         part = final.with_name(f"{final.name}.part")
-        etag = _etag_of(final, url) if final.is_file() else None
+        etag = _etag_of(final, url) if final.is_file() and not again else None
         new, etag = fetch_url(session, url, part, etag)
         if new:
             with writing(final):

@@ -261,7 +261,10 @@ class PinnedRepo:
         ]
         self.cache.prepare()
         local = self._fetch_all(
-            downloads, self.cache.folder, lambda download: self.cache.link(self.commit, download.file)
+            downloads,
+            self.cache.folder,
+            lambda download: self.cache.link(self.commit, download.file),
+            again=again,
         )
         self.cache.write_ref(self.revision, self.commit)
         return local
@@ -272,6 +275,7 @@ class PinnedRepo:
         folder: Path,
         done: Callable[[Download], Path],
         workers: int | None = None,
+        again: bool = False,
     ) -> list[Path]:
         """Fetches files in parallel under one bar, if the disk of `folder` has room; `done` says where each is."""
         self.cache.prepare()
@@ -287,7 +291,7 @@ class PinnedRepo:
                     bar.update(size)
 
             def one(download: Download, stop: threading.Event) -> Path:
-                fetch(self.client.session, download, Watch(report, stop))
+                fetch(self.client.session, download, Watch(report, stop), again)
                 return done(download)
 
             return run_parallel(one, downloads, workers or self.client.max_workers)

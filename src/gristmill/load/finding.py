@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from gristmill.build.places import Place, bucket_place, folder_place, repo_place
 from gristmill.build.prepare import is_prepared
 from gristmill.build.records import LoadRecord, now, read_records, request_key, write_record
 from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place
+from gristmill.build.source import SplitSource
 from gristmill.errors import (
     DatasetNotFoundError,
     DatasetScriptError,
@@ -87,6 +88,7 @@ class Found:
         known: Its splits, in order.
         open: Prepares, if need be, and opens the splits of these names; no others are touched.
         info: What is said of it in advance.
+        sources: Split -> what it is made of; nothing if it was found among what was prepared before.
     """
 
     where: str
@@ -95,6 +97,7 @@ class Found:
     known: tuple[str, ...]
     open: Callable[[Sequence[str]], dict[str, OpenSplit]]
     info: DatasetInfo = field(default_factory=DatasetInfo)
+    sources: Mapping[str, SplitSource] = field(default_factory=dict)
 
 
 def locate(path: str, revision: str, request: Request, cache: Path) -> Located:
@@ -215,7 +218,8 @@ def _key_of(path: str, request: Request) -> str:
 def _found(
     resolved: Resolved, commit: str | None, open: Callable[[Sequence[str]], dict[str, OpenSplit]]
 ) -> Found:
-    return Found(resolved.where, resolved.config, commit, tuple(resolved.splits), open, resolved.info)
+    known = tuple(resolved.splits)
+    return Found(resolved.where, resolved.config, commit, known, open, resolved.info, resolved.splits)
 
 
 def _prepare(resolved: Resolved, names: Sequence[str], settings: Settings) -> dict[str, OpenSplit]:

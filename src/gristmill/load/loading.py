@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import difflib
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, overload
 
 from gristmill import config
 from gristmill.build.combine import info_of
-from gristmill.build.resolve import Request
 from gristmill.builder.opening import shape, split_names
 from gristmill.dataset import Dataset
+from gristmill.dataset.sql import query_file
 from gristmill.dataset_dict import DatasetDict
 from gristmill.download import DownloadMode, VerificationMode
 from gristmill.download.modes import parse_choice
-from gristmill.errors import InvalidArgumentError, NotThereYetError
+from gristmill.engine.tasks import check_num_proc
+from gristmill.errors import NotThereYetError
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
-from gristmill.formats.registry import get_format, known_formats
+from gristmill.load.arguments import (
+    DataFilesArgument,
+    make_request,
+    parse_download_mode,
+    parse_path,
+    parse_revision,
+)
 from gristmill.load.finding import Settings, find_dataset
-from gristmill.logging import get_logger
-from gristmill.splits import NamedSplit
+from gristmill.load.verification import check_files, check_splits
+from gristmill.splits import ReadInstruction, SplitBase
 
 __all__ = ["load_dataset"]
 
-_log = get_logger(__name__)
-
-DataFilesArgument = str | Path | Sequence[Any] | Mapping[str, Any]
+OneSplit = str | SplitBase | ReadInstruction
+SeveralSplits = list[Any] | tuple[Any, ...]
 
 
 # What comes back depends on `split=` alone; these say so to type checkers and editors.
@@ -41,7 +44,7 @@ def load_dataset(
     data_dir: str | None = ...,
     data_files: DataFilesArgument | None = ...,
     *,
-    split: str,
+    split: OneSplit,
     **options: Any,
 ) -> Dataset: ...
 @overload
@@ -51,7 +54,7 @@ def load_dataset(
     data_dir: str | None = ...,
     data_files: DataFilesArgument | None = ...,
     *,
-    split: list[str] | list[NamedSplit],
+    split: list[str] | list[OneSplit],
     **options: Any,
 ) -> list[Dataset]: ...
 @overload
@@ -61,7 +64,7 @@ def load_dataset(
     data_dir: str | None = ...,
     data_files: DataFilesArgument | None = ...,
     *,
-    split: None = ...,
+    split: Mapping[str, Any] | None = ...,
     **options: Any,
 ) -> DatasetDict: ...
 @overload
@@ -70,29 +73,29 @@ def load_dataset(
     name: str | None = ...,
     data_dir: str | None = ...,
     data_files: DataFilesArgument | None = ...,
-    split: str | list[str] | list[NamedSplit] | None = ...,
+    split: OneSplit | SeveralSplits | Mapping[str, Any] | None = ...,
     **options: Any,
-) -> Dataset | DatasetDict | list[Dataset]: ...
+) -> Any: ...
 def load_dataset(
     path: str,
     name: str | None = None,
     data_dir: str | None = None,
     data_files: DataFilesArgument | None = None,
-    split: str | list[str] | list[NamedSplit] | None = None,
+    split: OneSplit | SeveralSplits | Mapping[str, Any] | None = None,
     cache_dir: str | None = None,
     features: Features | None = None,
     download_config: Any = None,
     download_mode: DownloadMode | str | None = None,
     verification_mode: VerificationMode | str | None = None,
     keep_in_memory: bool | None = None,
-    save_infos: bool = False,  # documented; infos are always saved
+    save_infos: bool = False,
     revision: str | None = None,
     token: bool | str | None = None,
     streaming: bool = False,
     num_proc: int | None = None,
-    storage_options: dict[str, Any] | None = None,  # documented; no remote file system needs them yet
+    storage_options: dict[str, Any] | None = None,
     **config_kwargs: Any,
-) -> Dataset | DatasetDict | list[Dataset]:
+) -> Any:
     r"""Loads a dataset: from the Hub, from a folder or file, or from files of a named format.
 
     Only the files of the splits asked for are fetched and read. What was prepared once is opened from the cache in
@@ -100,34 +103,41 @@ def load_dataset(
     of which commit it is from.
 
     Args:
-        path: A Hub name (``"nyu-mll/glue"``), a folder or data file, or a format (``"csv"``, with `data_files`).
+        path: A Hub name (``"nyu-mll/glue"``), a bucket (``"buckets/me/data/folder"``), a folder or data file, or a format
+            (``"csv"``, with `data_files`).
         name: The config, where the dataset has several.
         data_dir: A folder inside the dataset; with a format, the folder to look for files in.
-        data_files: Paths, patterns or URLs: one, a list, or a mapping of split to either.
-        split: ``"train"``, a slice such as ``"train[:10%]"``, parts joined by ``+``, or a list of these; all splits if
-            left out.
+        data_files: Paths, patterns or URLs (``https://``, ``hf://``, any that fsspec knows, ``zip://inside::outside``):
+            one, a list, or a mapping of split to either.
+        split: ``"train"``, a slice such as ``"train[:10%]"``, parts joined by ``+``, a `ReadInstruction`, or a list,
+            tuple or dict of these; all splits if left out.
         cache_dir: Where prepared data goes; `config.HF_DATASETS_CACHE` if left out.
         features: What the columns shall be; each value is checked.
-        download_config: Only its ``token`` is used.
-        download_mode: ``"force_redownload"`` prepares again what is there.
-        verification_mode: Accepted; downloads are always verified.
+        download_config: Its ``token``, ``storage_options``, ``force_download`` and ``local_files_only`` are used.
+        download_mode: ``"reuse_cache_if_exists"`` prepares again what is prepared, ``"force_redownload"`` fetches the data
+            files again as well.
+        verification_mode: ``"basic_checks"`` (if left out) compares splits and their rows with the card,
+            ``"all_checks"`` also hashes the data files, ``"no_checks"`` takes what comes. Files are always checked as
+            they come in from the Hub.
         keep_in_memory: Read the rows into memory instead of mapping the prepared files.
-        save_infos: Accepted; what is known is always saved beside the rows.
+        save_infos: The same as ``verification_mode="all_checks"``; what is known is always saved beside the rows.
         revision: Branch, tag or commit on the Hub; ``"main"`` if left out.
         token: A Hub token; False for none; that of the environment or of the login if left out.
         streaming: Not there yet.
-        num_proc: Accepted; files are fetched in parallel in any case.
-        storage_options: Accepted for compatibility.
+        num_proc: How many groups of files are worked on at a time while a split is prepared; as many as there are
+            processors, up to four, if left out. What comes out does not depend on it.
+        storage_options: Options of the file systems that URLs in `data_files` name, for fsspec.
         **config_kwargs: Options of the format's reader (``sep=``, ``field=`` ...), `columns` and `filters`.
 
     Returns:
-        A dataset if `split` is text, a list of datasets if it is a list, otherwise a `DatasetDict` of all splits.
+        A dataset if `split` is one, a list or tuple of datasets if it is a list or tuple, otherwise a `DatasetDict`.
 
     Raises:
         DatasetNotFoundError: The name means nothing; the message lists what was tried, in order.
         DataFilesNotFoundError: The place holds no data files, or a pattern matches none.
         ConfigNotFoundError: There is no such config, or several and none was named.
         SplitNotFoundError: There is no such split.
+        SplitsVerificationError: The splits are not those of the card; ``verification_mode="no_checks"`` takes them.
         DatasetGenerationError: A file can't be read or does not fit; the cause says which, and where.
         HubError: The Hub refuses (401: log in or set HF_TOKEN; 403: ask for access at the page named).
 
@@ -140,59 +150,44 @@ def load_dataset(
     """
     if streaming:
         raise NotThereYetError.from_name("load_dataset(streaming=True)")
-    request = _make_request(name, data_dir, data_files, features, token, download_config, config_kwargs)
-    mode = parse_choice("download_mode", download_mode, DownloadMode, DownloadMode.REUSE_DATASET_IF_EXISTS)
-    forced = mode is DownloadMode.FORCE_REDOWNLOAD
-    parse_choice("verification_mode", verification_mode, VerificationMode, VerificationMode.BASIC_CHECKS)
-    if num_proc is not None and num_proc < 1:
-        raise InvalidArgumentError.from_value("num_proc", num_proc, "a number of processes, 1 or more")
-    cache = expand_home(cache_dir or config.HF_DATASETS_CACHE)
-    settings = Settings(cache, forced, keep_in_memory)
+    mode = parse_download_mode(download_mode)
+    checks = parse_choice(
+        "verification_mode", verification_mode, VerificationMode, VerificationMode.BASIC_CHECKS
+    )
+    checks = VerificationMode.ALL_CHECKS if save_infos else checks
+    check_num_proc(num_proc)
+    if path == "sql":
+        # The rows go to an Arrow file named by what is in it, which is used where it is.
+        folder = expand_home(cache_dir or config.HF_DATASETS_CACHE) / "sql"
+        path, data_files = "arrow", str(query_file(folder=folder, **{"sql": None, "con": None, **config_kwargs}))
+        config_kwargs = {}
+    request = make_request(
+        config_kwargs,
+        list(inspect.signature(load_dataset).parameters)[:-1],
+        name=name,
+        data_dir=data_dir,
+        data_files=data_files,
+        features=features,
+        token=token,
+        download_config=download_config,
+        download_mode=mode,
+        storage_options=storage_options,
+    )
+    settings = Settings(
+        cache=expand_home(cache_dir or config.HF_DATASETS_CACHE),
+        force=mode is not DownloadMode.REUSE_DATASET_IF_EXISTS,
+        keep_in_memory=keep_in_memory,
+        num_proc=None if num_proc is None else max(1, num_proc),
+        checksums=checks is VerificationMode.ALL_CHECKS,
+    )
     with contextlib.closing(request):
-        found = find_dataset(str(path), "main" if revision is None else str(revision), request, settings)
+        found = find_dataset(parse_path(path), parse_revision(revision), request, settings)
         wanted: Any = {name: name for name in found.known} if split is None else split
         opened = found.open(split_names(wanted, found.known, found.where))
+        if checks is VerificationMode.ALL_CHECKS:
+            check_files([found.sources[name] for name in opened if name in found.sources])
+    # Filters and options of the reader may leave rows out.
+    if checks is not VerificationMode.NO_CHECKS and not (request.filters or request.options):
+        check_splits(found.info.splits, found.known, opened)
     info = info_of(list(opened.values()))
-    shaped: Dataset | DatasetDict | list[Dataset] = shape(opened, info, wanted, found.known, found.where)
-    return shaped
-
-
-def _make_request(
-    name: str | None,
-    data_dir: str | None,
-    data_files: DataFilesArgument | None,
-    features: Features | None,
-    token: bool | str | None,
-    download_config: Any,
-    kwargs: dict[str, Any],
-) -> Request:
-    options = dict(kwargs)
-    if options.pop("trust_remote_code", None) is not None:
-        _log.info("trust_remote_code is ignored: code that comes with data is never run")
-    old_token = options.pop("use_auth_token", None)
-    for candidate in (old_token, getattr(download_config, "token", None)):
-        token = candidate if token is None else token
-    columns = options.pop("columns", None)
-    _check_spelling(options)
-    return Request(
-        name=None if name is None else str(name),
-        data_dir=None if data_dir is None else str(data_dir),
-        data_files=data_files,
-        options={key: value for key, value in options.items() if key != "filters"},
-        columns=None if columns is None else tuple(columns),
-        filters=options.get("filters"),
-        features=None if features is None else Features(features),
-        # True has always meant "the token of the login", which is what None means.
-        token=None if token is True else token,
-    )
-
-
-def _check_spelling(options: Iterable[str]) -> None:
-    """Refuses what looks like a misspelled argument of `load_dataset` and is no option of any format."""
-    arguments = list(inspect.signature(load_dataset).parameters)[:-1]
-    for name in options:
-        if not difflib.get_close_matches(name, arguments, n=1, cutoff=0.8):
-            continue
-        formats = [get_format(format) for format in known_formats()]
-        if not any(name in {field.name for field in dataclasses.fields(one.options)} for one in formats):
-            raise InvalidArgumentError.from_choice("argument of load_dataset", name, arguments)
+    return shape(opened, info, wanted, found.known, found.where)
