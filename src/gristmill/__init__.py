@@ -7,8 +7,10 @@ results. Nothing heavy is imported until a name that needs it is first used (PEP
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from gristmill import legacy
 from gristmill._version import __version__
 from gristmill.not_there_yet import MissingFunction, missing_class
 
@@ -58,6 +60,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
         enable_progress_bars,
         is_progress_bar_enabled,
     )
+    from gristmill.progress_bars import tqdm
     from gristmill.splits import (
         NamedSplit,
         NamedSplitAll,
@@ -134,6 +137,7 @@ _HOMES = {
     "logging": "",
     "remove_from_cache": "build.cache_remove",
     "verify_cache": "build.cache_verify",
+    "tqdm": "progress_bars",
 }
 
 # Documented names whose work is still to come: importable, fit for isinstance, a clear error when used.
@@ -232,8 +236,12 @@ __all__ = [
     "load_from_disk",
     "logging",
     "remove_from_cache",
+    "tqdm",
     "verify_cache",
 ]
+
+
+legacy.install()
 
 
 def __getattr__(name: str) -> Any:
@@ -248,6 +256,9 @@ def __getattr__(name: str) -> Any:
         value = missing_class(name)
     elif name in _MISSING_FUNCTIONS:
         value = MissingFunction(name)
+    elif not name.startswith("_") and importlib.util.find_spec(f"gristmill.{name}") is not None:
+        # `import datasets` alone is enough for `datasets.builder` and `datasets.utils.logging`.
+        value = importlib.import_module(f"gristmill.{name}")
     else:
         raise AttributeError(f"module 'gristmill' has no attribute {name!r}")
     globals()[name] = value

@@ -19,9 +19,12 @@ OURS: dict[str, dict[str, str]] = {}
 
 # Constructors of ours that differ, since only Gristmill calls them.
 OWN_CONSTRUCTORS = {
+    "arrow_dataset.Column": "as Column",
     "Column": "`dataset[name]` makes it; ours reads through the dataset's reader",
     "formatting.formatting.LazyBatch": "`map` makes it; ours reads from a block of rows",
     "formatting.formatting.LazyRow": "`map` makes it; ours reads from a block of rows",
+    "utils.file_utils.ArchiveIterable": "`DownloadManager.iter_archive` makes it; ours takes the archive",
+    "utils.file_utils.FilesIterable": "`DownloadManager.iter_files` makes it; ours takes the paths",
     "table.CastError": "raised by us; takes its message, which names row, column and value",
 }
 

@@ -138,18 +138,18 @@ def test_the_cache_folder(poems, tmp_path):
 
 def test_it_is_prepared_once_and_again_when_something_has_changed(poems):
     first = prepared(Poems, base_path=poems)
-    state = Path(first.cache_dir).stat().st_ino
+    state = Path(first.cache_dir, "dataset_info.json").stat().st_mtime_ns
     second = Poems(base_path=poems)
     assert second.info.splits["train"].num_examples == 6  # known before anything is asked for
     assert second.as_dataset("test")["line"][:] == ["one", "two"]
     second.download_and_prepare()
-    assert Path(second.cache_dir).stat().st_ino == state
+    assert Path(second.cache_dir, "dataset_info.json").stat().st_mtime_ns == state
     Path(poems, "a.txt").write_text("uno\n")
     third = prepared(Poems, base_path=poems)
     assert third.cache_dir == first.cache_dir
     assert third.as_dataset("test")["line"][:] == ["uno"]
     third.download_and_prepare(download_mode="force_redownload")
-    assert Path(third.cache_dir).stat().st_ino != state
+    assert Path(third.cache_dir, "dataset_info.json").stat().st_mtime_ns != state
 
 
 def test_code_and_settings_decide_the_folder():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn
 
 from gristmill import config as settings
 from gristmill.builder import opening, preparing, streams
@@ -38,18 +37,13 @@ from gristmill.version import Version
 
 __all__ = ["DatasetBuilder"]
 
-T = TypeVar("T")
 
-
-class _OfClass(Generic[T]):
+class _OfClass(property):
     """A property that can be read from the class."""
 
-    def __init__(self, get: Callable[[Any], T]) -> None:
-        self._get = get
-        self.__doc__ = get.__doc__
-
-    def __get__(self, instance: object, owner: type) -> T:
-        return self._get(owner)
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        assert self.fget is not None
+        return self.fget(type(instance) if owner is None else owner)
 
 
 class DatasetBuilder:
@@ -86,6 +80,11 @@ class DatasetBuilder:
     Raises:
         ConfigNotFoundError: There is no such config, or several and none was named.
         InvalidArgumentError: A setting means nothing to the config.
+
+    Example:
+        >>> from gristmill import GeneratorBasedBuilder
+        >>> issubclass(GeneratorBasedBuilder, DatasetBuilder)
+        True
     """
 
     VERSION: ClassVar[Version | str | None] = None

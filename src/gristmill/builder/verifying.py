@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gristmill import config
 from gristmill.errors import (
     ExpectedMoreDownloadedFilesError,
     ExpectedMoreSplitsError,
@@ -16,9 +17,22 @@ from gristmill.errors import (
 from gristmill.logging import get_logger
 from gristmill.splits import SplitInfo
 
-__all__ = ["verify_checksums", "verify_splits"]
+__all__ = ["is_small_dataset", "verify_checksums", "verify_splits"]
 
 _log = get_logger(__name__)
+
+
+def is_small_dataset(dataset_size: int | None) -> bool:
+    """Says whether a dataset is read into memory by itself, by `config.IN_MEMORY_MAX_SIZE`.
+
+    Args:
+        dataset_size: Its bytes, if known.
+
+    Example:
+        >>> is_small_dataset(10**6)
+        False
+    """
+    return bool(dataset_size) and (dataset_size or 0) < config.IN_MEMORY_MAX_SIZE
 
 
 def verify_splits(

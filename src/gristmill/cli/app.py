@@ -61,7 +61,7 @@ class Commands(_Suggesting):
         rest: list[str] = []
         words = iter(args)
         for word in words:
-            if word == "--":
+            if word == "--" or (word == "run" and not rest):  # after `run`, all is the script's
                 rest += [word, *words]
             elif word in _GLOBAL_FLAGS or any(word.startswith(f"{name}=") for name in _GLOBAL_OPTIONS):
                 front.append(word)

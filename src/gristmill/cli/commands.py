@@ -14,5 +14,6 @@ import gristmill.cli.hub_download
 import gristmill.cli.hub_serve
 import gristmill.cli.pqcat
 import gristmill.cli.pqinfo
+import gristmill.cli.run
 import gristmill.cli.show
 import gristmill.cli.stats

@@ -73,38 +73,52 @@ class LazyPath(os.PathLike[str]):
         return getattr(self._url, name)
 
 
-def xopen(file: str | os.PathLike[str], mode: str = "r", *args: Any, **kwargs: Any) -> IO[Any]:
+def xopen(
+    file: str | os.PathLike[str],
+    mode: str = "r",
+    *args: Any,
+    download_config: DownloadConfig | None = None,
+    **kwargs: Any,
+) -> IO[Any]:
     """Opens a path or URL; a URL is fetched first (or found in the cache).
 
     Args:
         file: A path, a URL, or what a download manager gave.
         mode: As for ``open``.
         *args: As for ``open``.
-        **kwargs: As for ``open``, and `download_config`.
+        download_config: How to fetch a URL.
+        **kwargs: As for ``open``.
 
     Raises:
         FileMissingError: There is no such file.
         HubError: It can't be fetched.
     """
-    config = kwargs.pop("download_config", None)
     if isinstance(file, str) and "://" in file:
-        file = LazyPath(file, config)
+        file = LazyPath(file, download_config)
     opened: IO[Any] = Path(file).open(mode, *args, **kwargs)  # noqa: SIM115  # the caller closes it
     return opened
 
 
-def xjoin(path: str | os.PathLike[str], *parts: str) -> str:
+def xjoin(a: str | os.PathLike[str], *p: str) -> str:
     """Joins names to a path or URL.
+
+    Args:
+        a: The path or URL.
+        *p: The names.
 
     Example:
         >>> xjoin("https://example.org/data", "a", "b.csv")
         'https://example.org/data/a/b.csv'
     """
-    if isinstance(path, str) and "://" in path:
-        return "/".join([path.rstrip("/"), *(part.strip("/") for part in parts)])
-    return str(Path(path, *parts))
+    if isinstance(a, str) and "://" in a:
+        return "/".join([a.rstrip("/"), *(part.strip("/") for part in p)])
+    return str(Path(a, *p))
 
 
-def xbasename(path: str | os.PathLike[str]) -> str:
-    """Gives the last name of a path or URL."""
-    return str(path).rstrip("/").rpartition("/")[2]
+def xbasename(a: str | os.PathLike[str]) -> str:
+    """Gives the last name of a path or URL.
+
+    Args:
+        a: The path or URL.
+    """
+    return str(a).rstrip("/").rpartition("/")[2]

@@ -179,19 +179,3 @@ def remote_identity(url: str, options: Mapping[str, Any] | None = None) -> str:
     system, path = open_system(url, options)
     with talking("read", url):
         return str(system.ukey(path))
-
-
-def is_remote_filesystem(fs: Any) -> bool:
-    """Says whether a file system of fsspec is another than this machine's.
-
-    Args:
-        fs: The file system.
-
-    Example:
-        >>> import fsspec
-        >>> is_remote_filesystem(fsspec.filesystem("file")), is_remote_filesystem(fsspec.filesystem("memory"))
-        (False, True)
-    """
-    protocol = getattr(fs, "protocol", "")
-    names = (protocol,) if isinstance(protocol, str) else tuple(protocol)
-    return not set(names) & set(_LOCAL)
