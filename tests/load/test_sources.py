@@ -8,6 +8,7 @@ import fsspec
 import pytest
 
 from gristmill import config
+from gristmill.dataset import Dataset
 from gristmill.errors import (
     CardError,
     DataFilesNotFoundError,
@@ -76,6 +77,11 @@ def test_options_reach_the_file_system(shelf, monkeypatch):
     assert {"key": "m"} in seen
     with pytest.raises(InvalidArgumentError, match="storage_options"):
         load_dataset("csv", data_files=f"{shelf}/test.csv", storage_options=["key"])
+
+
+def test_from_files_of_other_file_systems(shelf):
+    assert Dataset.from_csv(f"{shelf}/train-*.csv", storage_options={"key": "k"})["a"][:] == [1, 2, 3]
+    assert Dataset.from_text(f"{shelf}/test.csv", num_proc=2)["text"][:] == ["a", "4"]
 
 
 def test_file_urls(tmp_path):

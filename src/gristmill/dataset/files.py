@@ -49,10 +49,11 @@ def read_files(
         features: What the columns shall be.
         cache_dir: Where prepared rows go; `config.HF_DATASETS_CACHE` by default.
         keep_in_memory: Read the prepared rows instead of mapping them.
-        num_proc: Checked and accepted; a file is read in one go.
+        num_proc: How many groups of files are worked on at a time.
         columns: Only these columns.
         filters: Only the rows that pass.
-        options: Options of the format's reader.
+        options: Options of the format's reader; ``storage_options`` among them are those of the file systems that URLs
+            name.
 
     Returns:
         Split -> its rows.
@@ -74,6 +75,11 @@ def read_files(
     with contextlib.closing(request):
         resolved = from_format(format, request)
         cache = expand_home(cache_dir or config.HF_DATASETS_CACHE)
-        opened = prepare_and_open(resolved.splits, cache, keep_in_memory=keep_in_memory)
+        opened = prepare_and_open(
+            resolved.splits,
+            cache,
+            keep_in_memory=keep_in_memory,
+            num_proc=max(1, num_proc) if num_proc else None,
+        )
     info = info_of(list(opened.values()))
     return {name: FileRows(part.all_rows(), info_with(info, part)) for name, part in opened.items()}
