@@ -65,9 +65,12 @@ def read_files(
     """
     check_num_proc(num_proc)
     files = files_by_split(paths, split)
+    more = dict(options or {})
+    more.pop("streaming", None)
     request = Request(
         data_files=files,
-        options={name: value for name, value in (options or {}).items() if name != "streaming"},
+        storage_options=more.pop("storage_options", None) or {},
+        options=more,
         columns=None if columns is None else tuple(columns),
         filters=filters,
         features=None if features is None else Features(features),
