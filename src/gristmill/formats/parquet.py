@@ -10,10 +10,11 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gristmill.errors import CastError, FileFormatError, InvalidArgumentError
+from gristmill.errors import FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import reading, writing
 from gristmill.formats.base import Batches, CountingFile, Format, Target, filter_expression, fitter, one_batch
+from gristmill.formats.parquet_write import ROW_GROUP_BYTES, row_groups, write_groups
 from gristmill.formats.source import Position, SourceFile
 from gristmill.logging import get_logger
 
@@ -22,8 +23,6 @@ _log = get_logger(__name__)
 BATCH_BYTES = 16 << 20
 """Decoded size aimed at for one batch."""
 BATCH_ROWS = 1 << 16
-ROW_GROUP_BYTES = 32 << 20
-"""Size in memory of the row groups written: small enough to fetch one, large enough to compress well."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,15 @@ class ParquetOptions:
         batch_size: Rows of a batch at most; bounded by bytes in any case.
         columns: Columns to read.
         filters: Rows to keep, see `Format.read`.
+        fragment_scan_options: A `pyarrow.dataset.ParquetFragmentScanOptions`: buffers, limits on what a footer may
+            claim, page checksums, keys of encrypted files (`decryption_properties`).
         on_bad_files: What to do with a file that can't be read: ``"error"``, ``"warn"`` or ``"skip"``.
     """
 
     batch_size: int | None = None
     columns: list[str] | None = None
     filters: Any = None
+    fragment_scan_options: Any = None
     on_bad_files: Literal["error", "warn", "skip"] = "error"
 
     def __post_init__(self) -> None:
@@ -50,6 +52,7 @@ class ParquetOptions:
                 "on_bad_files", self.on_bad_files, ["error", "warn", "skip"]
             )
         filter_expression(self.filters)
+        scan_arguments(self.fragment_scan_options)
 
 
 class ParquetFormat(Format[ParquetOptions]):
@@ -94,8 +97,8 @@ class ParquetFormat(Format[ParquetOptions]):
         predicate: Any,
     ) -> Batches:
         fit = fitter(schema, columns, file)
-        with _opened(file) as parquet:
-            footer, possible = parquet.metadata, _possible_groups(file, predicate)
+        with _opened(file, options) as parquet:
+            footer, possible = parquet.metadata, _possible_groups(file, options, predicate)
             shape = _projected(_arrow_schema(parquet, file), columns)
             row = 0
             for group in range(footer.num_row_groups):
@@ -113,7 +116,7 @@ class ParquetFormat(Format[ParquetOptions]):
 
     def group_rows(self, file: SourceFile) -> list[int] | None:
         """Gives the rows of each row group, from the footer."""
-        with _opened(file) as parquet:
+        with _opened(file, ParquetOptions()) as parquet:
             footer = parquet.metadata
             return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
 
@@ -123,7 +126,7 @@ class ParquetFormat(Format[ParquetOptions]):
         """Reads the schema from the footer, with its metadata; a bad file that is left out has no columns."""
         settings = self.parse_options(options)
         try:
-            with _opened(file) as parquet:
+            with _opened(file, settings) as parquet:
                 return _projected(_arrow_schema(parquet, file), settings.columns)
         except FileFormatError:
             if settings.on_bad_files == "error":
@@ -138,6 +141,8 @@ class ParquetFormat(Format[ParquetOptions]):
         schema: pa.Schema,
         row_group_bytes: int = ROW_GROUP_BYTES,
         batch_size: int | None = None,
+        use_content_defined_chunking: bool | Mapping[str, int] = True,
+        write_page_index: bool = True,
         **options: Any,
     ) -> int:
         """Writes Parquet, the features kept in the schema metadata.
@@ -148,37 +153,68 @@ class ParquetFormat(Format[ParquetOptions]):
             schema: See `Format.write`.
             row_group_bytes: Size in memory at which a row group is closed.
             batch_size: Rows at which a row group is closed at the latest.
+            use_content_defined_chunking: Cut pages where the content says, so that stores which keep equal pieces once
+                find them again in the next version of the file; a mapping sets ``min_chunk_size``, ``max_chunk_size``
+                (bytes) and ``norm_level``. Needs pyarrow 21; before that, pages are cut by size.
+            write_page_index: Write where each page lies and its least and largest value, so that readers can skip pages.
             **options: Of `pyarrow.parquet.ParquetWriter`, for example ``compression="zstd"``.
 
         Returns:
             Number of bytes written.
         """
+        groups = row_groups(batches, schema, row_group_bytes, batch_size or 1 << 20)
+        options = {**options, "write_page_index": write_page_index}
         with writing(target):
             if hasattr(target, "write"):
                 counting = CountingFile(target)
-                _write(
-                    pa.PythonFile(counting, mode="w"), batches, schema, row_group_bytes, batch_size, options
-                )
+                sink = pa.PythonFile(counting, mode="w")
+                write_groups(sink, groups, schema, use_content_defined_chunking, options)
                 return counting.count
             with atomic_file(target) as out:
-                _write(out, batches, schema, row_group_bytes, batch_size, options)
+                write_groups(out, groups, schema, use_content_defined_chunking, options)
                 return int(out.tell())
 
 
 @contextlib.contextmanager
-def _opened(file: SourceFile) -> Iterator[pq.ParquetFile]:
-    """Opens a file; whatever pyarrow raises inside the block names the file.
-
-    Column chunks are read through small buffers, so that memory does not follow the size of row groups, and page
-    checksums are checked where a file has them.
-    """
-    with (
-        _translated(file),
-        pq.ParquetFile(
-            file.path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
-        ) as parquet,
-    ):
+def _opened(file: SourceFile, options: ParquetOptions) -> Iterator[pq.ParquetFile]:
+    """Opens a file; whatever pyarrow raises inside the block names the file."""
+    arguments = scan_arguments(options.fragment_scan_options)
+    with _translated(file), pq.ParquetFile(file.path, **arguments) as parquet:
         yield parquet
+
+
+def scan_arguments(options: Any) -> dict[str, Any]:
+    """Gives the arguments of `pyarrow.parquet.ParquetFile` that scan options mean.
+
+    Args:
+        options: A `pyarrow.dataset.ParquetFragmentScanOptions`. None reads column chunks through small buffers, so that
+            memory does not follow the size of row groups, and checks page checksums where a file has them.
+
+    Raises:
+        InvalidArgumentError: It is something else.
+
+    Example:
+        >>> scan_arguments(None)["page_checksum_verification"]
+        True
+    """
+    if options is None:
+        return {"buffer_size": 1 << 20, "pre_buffer": False, "page_checksum_verification": True}
+    import pyarrow.dataset as ds
+
+    if not isinstance(options, ds.ParquetFragmentScanOptions):
+        raise InvalidArgumentError.from_value(
+            "fragment_scan_options", options, "a pyarrow.dataset.ParquetFragmentScanOptions"
+        )
+    arguments = {name: getattr(options, name) for name in _SCAN_ARGUMENTS if hasattr(options, name)}
+    if not options.use_buffered_stream:
+        del arguments["buffer_size"]
+    return arguments
+
+
+_SCAN_ARGUMENTS = (
+    "buffer_size", "pre_buffer", "page_checksum_verification", "thrift_string_size_limit",
+    "thrift_container_size_limit", "decryption_properties",
+)  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -212,14 +248,15 @@ def _projected(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     )
 
 
-def _possible_groups(file: SourceFile, predicate: Any) -> set[int] | None:
+def _possible_groups(file: SourceFile, options: ParquetOptions, predicate: Any) -> set[int] | None:
     """Asks the footer's statistics which row groups can hold rows that match; None for all."""
     if predicate is None:
         return None
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
-    fragment = ds.ParquetFileFormat().make_fragment(str(file.path), filesystem=LocalFileSystem())
+    format = ds.ParquetFileFormat(default_fragment_scan_options=options.fragment_scan_options)
+    fragment = format.make_fragment(str(file.path), filesystem=LocalFileSystem())
     try:
         return {
             group.id
@@ -240,15 +277,33 @@ def _group(
     for batch in parquet.iter_batches(rows, row_groups=[group], columns=names):
         # "a" also selects a column called "a.b", and the order is the file's: pick by name.
         whole = pa.RecordBatch.from_arrays([_column(batch, field) for field in shape], schema=shape)
-        whole.validate(
-            full=True
-        )  # a damaged page can decode to text that is not UTF-8, or to offsets out of range
+        _validate(whole, file)
         yield first, whole
         first += batch.num_rows
     if first != footer.num_rows:
         raise FileFormatError.at(
             f"row group {group} holds {first} rows where the footer says {footer.num_rows}", file=file.name
         )
+
+
+def _validate(batch: pa.RecordBatch, file: SourceFile) -> None:
+    """Looks at every value: a damaged page can decode to text that is not UTF-8, or to offsets out of range."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        for field, column in zip(batch.schema, batch.columns, strict=True):
+            if problem := _problem(column):
+                problem = f"holds a value that its type {field.type} does not allow ({problem})"
+                raise FileFormatError.at(problem, file=file.name, column=field.name) from error
+        raise
+
+
+def _problem(column: Any) -> str:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        return str(error)
+    return ""
 
 
 def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
@@ -260,45 +315,3 @@ def _batch_rows(group_bytes: int, group_rows: int, options: ParquetOptions) -> i
     width = max(1, group_bytes // max(1, group_rows))
     bounded = max(1, min(BATCH_ROWS, BATCH_BYTES // width))
     return min(bounded, options.batch_size or bounded)
-
-
-def _write(
-    out: Any,
-    batches: Iterable[pa.RecordBatch],
-    schema: pa.Schema,
-    row_group_bytes: int,
-    batch_size: int | None,
-    options: dict[str, Any],
-) -> None:
-    try:
-        writer = pq.ParquetWriter(out, schema, **{"write_page_index": True, **options})
-    except (TypeError, AttributeError, ValueError) as error:
-        raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
-    except pa.ArrowNotImplementedError as error:
-        raise CastError.at(
-            f"Parquet can't hold a column: {error}", remedy="Drop it, or cast it first."
-        ) from error
-    with writer:
-        for table in _row_groups(batches, schema, row_group_bytes, batch_size or 1 << 20):
-            writer.write_table(table, row_group_size=table.num_rows)
-
-
-def _row_groups(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, limit_bytes: int, limit_rows: int
-) -> Iterator[pa.Table]:
-    """Cuts and joins batches to pieces of about the size of a row group."""
-    held: list[pa.RecordBatch] = []
-    size = rows = 0
-    for batch in batches:
-        pieces = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
-        for piece in pieces:
-            step = max(1, min(limit_rows, piece.num_rows * limit_bytes // max(1, piece.nbytes)))
-            for at in range(0, piece.num_rows, step):
-                part = piece.slice(at, step)
-                if held and (rows + part.num_rows > limit_rows or size + part.nbytes > limit_bytes):
-                    yield pa.Table.from_batches(held, schema)
-                    held, size, rows = [], 0, 0
-                held.append(part)
-                size, rows = size + part.nbytes, rows + part.num_rows
-    if held:
-        yield pa.Table.from_batches(held, schema)

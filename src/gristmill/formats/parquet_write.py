@@ -1,0 +1,131 @@
+"""Writing Parquet: row groups by bytes, pages cut by content, dictionaries where they pay."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pyarrow.types as pt
+
+from gristmill.errors import CastError, InvalidArgumentError
+
+__all__ = ["ROW_GROUP_BYTES", "row_groups", "write_groups"]
+
+ROW_GROUP_BYTES = 32 << 20
+"""Size in memory of the row groups written: small enough to fetch one, large enough to compress well."""
+
+_CAN_CHUNK = int(pa.__version__.partition(".")[0]) >= 21
+_CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
+_LOOKED_AT = 2000
+_LONG = 32
+
+
+def write_groups(
+    out: Any,
+    groups: Iterable[pa.Table],
+    schema: pa.Schema,
+    chunking: bool | Mapping[str, int],
+    options: dict[str, Any],
+) -> None:
+    """Writes row groups as one Parquet file.
+
+    Args:
+        out: A binary file object, or a pyarrow sink.
+        groups: From `row_groups`; drawn one by one.
+        schema: Their schema.
+        chunking: See `ParquetFormat.write`.
+        options: Of `pyarrow.parquet.ParquetWriter`.
+
+    Raises:
+        InvalidArgumentError: An option is not known.
+        CastError: Parquet can't hold a column.
+    """
+    options = dict(options)
+    first, groups = _peeked(groups)
+    if _CAN_CHUNK:
+        options["use_content_defined_chunking"] = dict(_CHUNKING) if chunking is True else chunking
+    try:
+        if "use_dictionary" not in options and first is not None and (long := _long_texts(first)):
+            options["use_dictionary"] = [path for path in _leaf_paths(schema) if path not in long]
+        writer = pq.ParquetWriter(out, schema, **options)
+    except (TypeError, AttributeError, ValueError) as error:
+        raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
+    except pa.ArrowNotImplementedError as error:
+        raise CastError.at(
+            f"Parquet can't hold a column: {error}", remedy="Drop it, or cast it first."
+        ) from error
+    with writer:
+        for table in groups:
+            writer.write_table(table, row_group_size=table.num_rows)
+        if options.get("use_content_defined_chunking"):
+            # What the Hub looks for to tell such files.
+            said = json.dumps(options["use_content_defined_chunking"])
+            writer.add_key_value_metadata({"content_defined_chunking": said})
+
+
+def row_groups(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, limit_bytes: int, limit_rows: int
+) -> Iterator[pa.Table]:
+    """Cuts and joins batches to pieces of about the size of a row group.
+
+    Args:
+        batches: Record batches or tables.
+        schema: Their schema.
+        limit_bytes: Size in memory of a piece.
+        limit_rows: Rows of a piece.
+
+    Yields:
+        Tables, none of them empty.
+    """
+    held: list[pa.RecordBatch] = []
+    size = rows = 0
+    for batch in batches:
+        pieces = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
+        for piece in pieces:
+            step = max(1, min(limit_rows, piece.num_rows * limit_bytes // max(1, piece.nbytes)))
+            for at in range(0, piece.num_rows, step):
+                part = piece.slice(at, step)
+                if held and (rows + part.num_rows > limit_rows or size + part.nbytes > limit_bytes):
+                    yield pa.Table.from_batches(held, schema)
+                    held, size, rows = [], 0, 0
+                held.append(part)
+                size, rows = size + part.nbytes, rows + part.num_rows
+    if held:
+        yield pa.Table.from_batches(held, schema)
+
+
+def _peeked(groups: Iterable[pa.Table]) -> tuple[pa.Table | None, Iterable[pa.Table]]:
+    drawn = iter(groups)
+    first = next(drawn, None)
+    return first, itertools.chain([] if first is None else [first], drawn)
+
+
+def _long_texts(table: pa.Table) -> set[str]:
+    """Names the columns of long texts that hardly repeat: a dictionary of them is built at length and then dropped."""
+    found = set()
+    for field in table.schema:
+        if _is_bytes(field.type):
+            values = table.column(field.name).slice(0, _LOOKED_AT).drop_null()
+            length = pc.mean(pc.binary_length(values)).as_py() or 0
+            if length > _LONG and pc.count_distinct(values).as_py() > 0.9 * len(values):
+                found.add(field.name)
+    return found
+
+
+def _is_bytes(type_: Any) -> bool:
+    return bool(
+        pt.is_string(type_) or pt.is_large_string(type_) or pt.is_binary(type_) or pt.is_large_binary(type_)
+    )
+
+
+def _leaf_paths(schema: pa.Schema) -> list[str]:
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, schema):
+        pass
+    leaves = pq.ParquetFile(sink.getvalue()).schema
+    return [leaves.column(i).path for i in range(len(leaves.names))]
