@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-_VERSION = "1"
+_VERSION = "2"
 _WORDS = [
     "the",
     "of",
@@ -126,6 +126,7 @@ def make_data(folder: Path, scale: float) -> Path:
     _write(target, "rows", rows)
     _write_text(target, "rows", rows)
     _write(target, "big", _rows(max(10, int(300_000 * scale)), 60))
+    _write_shards(target / "shards", max(10, int(15_000 * scale)))
     _write(target, "nested", _nested(max(10, int(20_000 * scale))))
     done.touch()
     return target
@@ -147,6 +148,15 @@ def _rows(count: int, words: int) -> Any:
             "tag": pa.array([f"tag {i}" for i in random.integers(0, 50, count)]),
         }
     )
+
+
+def _write_shards(folder: Path, count: int) -> None:
+    """Writes twenty files of each format, with so many rows each."""
+    folder.mkdir(exist_ok=True)
+    for number in range(20):
+        rows = _rows(count + number, 30)
+        _write(folder, f"{number:02}", rows)
+        _write_text(folder, f"{number:02}", rows)
 
 
 def _nested(count: int) -> Any:

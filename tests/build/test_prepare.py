@@ -18,6 +18,7 @@ import pytest
 from gristmill import build
 from gristmill.build import prepare as prepare_module
 from gristmill.build import write_group
+from gristmill.build.combine import prepare_and_open
 from gristmill.build.keys import safe_name, shard_names, split_folder, split_key
 from gristmill.build.local import local_file
 from gristmill.build.prepare import is_prepared, prepare
@@ -431,3 +432,16 @@ def test_room_for_the_rows_is_asked_for_as_well(tmp_path, monkeypatch):
     assert asked[0] == source.files[0].size
     assert 70_000 < asked[1] < 90_000 * 2
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", ["poems-train.arrow", "dataset_info.json", "origins.json", "files.json"])
+@pytest.mark.parametrize("left", [0, 100])
+def test_a_file_that_a_power_cut_left_short_is_prepared_again(tmp_path, name, left):
+    source = source_of(tmp_path, {"a": list(range(99))}, group=99)
+    folder = prepare(source, tmp_path / "cache")
+    expected = contents(folder)
+    with (folder / name).open("r+b") as file:
+        file.truncate(min(left, len(expected[name]) - 20))
+    opened = prepare_and_open({"train": source}, tmp_path / "cache")["train"]
+    assert opened.table["a"].to_pylist() == list(range(99))
+    assert contents(folder) == expected

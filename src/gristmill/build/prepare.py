@@ -28,6 +28,7 @@ from gristmill.errors import (
     DatasetGenerationCastError,
     DatasetGenerationError,
     DiskFullError,
+    FileError,
     SchemaConflictError,
 )
 from gristmill.files.atomic import atomic_folder, sweep
@@ -77,6 +78,7 @@ def prepare(
     folder = split_folder(source, cache)
     if not force and is_prepared(folder):
         _log.info("using the prepared split %s in %s", source.split, folder)
+        _sweep_lock(lock_of(folder))
         return folder
     with lock(lock_of(folder)):
         if force or not is_prepared(folder):
@@ -84,6 +86,13 @@ def prepare(
             with contextlib.suppress(_FasterError):
                 _build(source, folder, force, num_proc, checksums)
     return folder
+
+
+def _sweep_lock(path: Path) -> None:
+    """Takes away the file of a lock whose owner was killed after the folder had got its name."""
+    if path.exists():
+        with contextlib.suppress(FileError), lock(path, timeout=0):
+            pass
 
 
 def lock_of(folder: Path) -> Path:
@@ -101,7 +110,9 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
     if source.format != "arrow":
         _check_room(size, folder.parent)
     paths = source.fetch(source.files)
-    with _generating(source), atomic_folder(folder) as temporary:
+    # Not synced: a disk takes longer for that than all the rest, and a file that a power cut left short is noticed when
+    # the split is opened, by its recorded size, and prepared again.
+    with _generating(source), atomic_folder(folder, durable=False) as temporary:
         extracted = temporary / "extracted"
         unpacked, inside = unpack_archives(source, paths, extracted)
         # What was extracted goes with the rows written, so it can't be used in place.
@@ -113,7 +124,7 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
         origins = None if written.origins is None else written.origins.to_json()
         info = _info(source, written, size)
         info.download_checksums = checksums_of(source.files, paths, checksums)
-        # No file here needs to be atomic by itself: the folder is, and all of it is synced once before the rename.
+        # No file here needs to be atomic by itself: the folder is.
         _write_json(temporary / ORIGINS_FILENAME, origins, separators=(",", ":"))
         _write_json(temporary / config.DATASET_INFO_FILENAME, info.to_dict(), indent=2)
         write_files(temporary, [record(path, in_place=written.in_place) for path in written.shards])

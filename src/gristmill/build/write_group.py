@@ -225,7 +225,6 @@ class _Shards:
             self._close()
         if self._writer is None:
             path = self._folder / f"part-{self._number:05}-{len(self.done):05}.arrow"
-            # The folder is synced as a whole before it gets its name.
             self._writer = ArrowFileWriter(path, self.schema, durable=False).__enter__()
         self._writer.write_batch(batch)
 

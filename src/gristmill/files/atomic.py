@@ -108,7 +108,7 @@ def atomic_file(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[A
 
 
 @contextlib.contextmanager
-def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_folder(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Path]:
     """Gives an empty folder to fill that takes its final name only when the block ends without an error.
 
     A folder that is already there under the final name is replaced: it is moved aside, the new one moved in, then the
@@ -117,6 +117,8 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Args:
         path: Final name of the folder.
+        durable: Wait until the disk has all of it. What can be made again does without, if its readers compare sizes:
+            after a power cut (not after a kill) a file may be shorter than it was.
 
     Yields:
         The temporary folder.
@@ -141,9 +143,11 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         with writing(final):
-            _sync_tree(temporary)
+            if durable:
+                _sync_tree(temporary)
             _move_in(temporary, final)
-            sync_folder(final.parent)
+            if durable:
+                sync_folder(final.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
