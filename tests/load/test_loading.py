@@ -21,7 +21,6 @@ from gristmill.errors import (
     DatasetScriptError,
     DatasetUnreachableError,
     InvalidArgumentError,
-    NotThereYetError,
     SplitNotFoundError,
 )
 from gristmill.features import ClassLabel, Features, Value
@@ -334,8 +333,6 @@ def test_a_name_that_means_nothing_says_what_was_tried(folder, monkeypatch):
         load_dataset("")
     with pytest.raises(DatasetUnreachableError, match="buckets/me/bucket"):
         load_dataset("buckets/me/bucket")
-    with pytest.raises(NotThereYetError):
-        load_dataset(str(folder), streaming=True)
 
 
 def test_arguments_are_checked(folder):

@@ -120,6 +120,10 @@ class Format(ABC, Generic[Options]):
             return
         # A filter may look at columns that are not asked for: they are read and dropped again.
         needed = self._needed(wanted, filters)
+        if schema is not None and wanted is not None and needed != wanted:
+            own = self.infer_schema(file, settings)
+            beside = [field for field in own if field.name not in schema.names]
+            schema = pa.schema([*schema, *beside], schema.metadata)
         for position, batch in self._read(file, settings, needed, start, schema, predicate):
             kept = rows_of(batch, predicate, file)
             if kept.num_rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from gristmill import config
 from gristmill.build.combine import info_of
@@ -16,9 +16,9 @@ from gristmill.dataset_dict import DatasetDict
 from gristmill.download import DownloadMode, VerificationMode
 from gristmill.download.modes import parse_choice
 from gristmill.engine.tasks import check_num_proc
-from gristmill.errors import NotThereYetError
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
+from gristmill.iterable import IterableDataset
 from gristmill.load.arguments import (
     DataFilesArgument,
     make_request,
@@ -27,6 +27,7 @@ from gristmill.load.arguments import (
     parse_revision,
 )
 from gristmill.load.finding import Settings, find_dataset
+from gristmill.load.streaming import stream_found
 from gristmill.load.verification import check_files, check_splits
 from gristmill.splits import ReadInstruction, SplitBase
 
@@ -36,7 +37,29 @@ OneSplit = str | SplitBase | ReadInstruction
 SeveralSplits = list[Any] | tuple[Any, ...]
 
 
-# What comes back depends on `split=` alone; these say so to type checkers and editors.
+# What comes back depends on `split=` and `streaming=`; these say so to type checkers and editors.
+@overload
+def load_dataset(
+    path: str,
+    name: str | None = ...,
+    data_dir: str | None = ...,
+    data_files: DataFilesArgument | None = ...,
+    *,
+    streaming: Literal[True],
+    split: OneSplit,
+    **options: Any,
+) -> IterableDataset: ...
+@overload
+def load_dataset(
+    path: str,
+    name: str | None = ...,
+    data_dir: str | None = ...,
+    data_files: DataFilesArgument | None = ...,
+    *,
+    streaming: Literal[True],
+    split: SeveralSplits | Mapping[str, Any] | None = ...,
+    **options: Any,
+) -> Any: ...
 @overload
 def load_dataset(
     path: str,
@@ -123,14 +146,15 @@ def load_dataset(
         save_infos: The same as ``verification_mode="all_checks"``; what is known is always saved beside the rows.
         revision: Branch, tag or commit on the Hub; ``"main"`` if left out.
         token: A Hub token; False for none; that of the environment or of the login if left out.
-        streaming: Not there yet.
+        streaming: Give streams (`IterableDataset`) that read the files when rows are asked for; nothing is prepared.
         num_proc: How many groups of files are worked on at a time while a split is prepared; as many as there are
             processors, up to four, if left out. What comes out does not depend on it.
         storage_options: Options of the file systems that URLs in `data_files` name, for fsspec.
         **config_kwargs: Options of the format's reader (``sep=``, ``field=`` ...), `columns` and `filters`.
 
     Returns:
-        A dataset if `split` is one, a list or tuple of datasets if it is a list or tuple, otherwise a `DatasetDict`.
+        A dataset if `split` is one, a list or tuple of datasets if it is a list or tuple, otherwise a `DatasetDict`. With
+        `streaming`, streams in the same shape.
 
     Raises:
         DatasetNotFoundError: The name means nothing; the message lists what was tried, in order.
@@ -148,8 +172,6 @@ def load_dataset(
         ...     load_dataset(folder, split="train", cache_dir=folder + "/cache")["a"][:]
         [1, 2]
     """
-    if streaming:
-        raise NotThereYetError.from_name("load_dataset(streaming=True)")
     mode = parse_download_mode(download_mode)
     checks = parse_choice(
         "verification_mode", verification_mode, VerificationMode, VerificationMode.BASIC_CHECKS
@@ -159,7 +181,10 @@ def load_dataset(
     if path == "sql":
         # The rows go to an Arrow file named by what is in it, which is used where it is.
         folder = expand_home(cache_dir or config.HF_DATASETS_CACHE) / "sql"
-        path, data_files = "arrow", str(query_file(folder=folder, **{"sql": None, "con": None, **config_kwargs}))
+        path, data_files = (
+            "arrow",
+            str(query_file(folder=folder, **{"sql": None, "con": None, **config_kwargs})),
+        )
         config_kwargs = {}
     request = make_request(
         config_kwargs,
@@ -182,6 +207,8 @@ def load_dataset(
     )
     with contextlib.closing(request):
         found = find_dataset(parse_path(path), parse_revision(revision), request, settings)
+        if streaming:
+            return stream_found(found, split)
         wanted: Any = {name: name for name in found.known} if split is None else split
         opened = found.open(split_names(wanted, found.known, found.where))
         if checks is VerificationMode.ALL_CHECKS:

@@ -1,0 +1,76 @@
+"""``load_dataset(..., streaming=True)``: the files of splits as streams; nothing is prepared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gristmill.build.split_spec import in_shape, wanted_parts
+from gristmill.errors import InvalidArgumentError
+from gristmill.info import DatasetInfo
+from gristmill.iterable import IterableDataset, IterableDatasetDict, plans
+from gristmill.iterable.node import Node
+from gristmill.iterable.opening import files_of_source
+from gristmill.iterable.sources import Rows
+from gristmill.load.finding import Found
+from gristmill.splits import NamedSplit
+from gristmill.splits.slices import SplitPart
+from gristmill.table.making import describe
+from gristmill.table.view import View
+
+
+def stream_found(found: Found, split: Any) -> Any:
+    """Makes streams of what a name means.
+
+    Args:
+        found: What it means.
+        split: As for `load_dataset`.
+
+    Returns:
+        A stream, several in the shape of `split`, or an `IterableDatasetDict` of all splits.
+
+    Raises:
+        SplitNotFoundError: There is no such split.
+        InvalidArgumentError: A slice counts from the end or in percent, and nobody knows how many rows there are.
+    """
+
+    def one(wanted: Any) -> IterableDataset:
+        parts = wanted_parts(wanted, found.known, found.where)
+        nodes = [_part(_node(found, part.split), part) for part in parts]
+        node = nodes[0] if len(nodes) == 1 else plans.plan_concatenation(nodes, 0)
+        return IterableDataset(node, _info(found, parts), NamedSplit(parts[0].split))
+
+    wanted: Any = {name: name for name in found.known} if split is None else split
+    shaped = in_shape(wanted, one)
+    return IterableDatasetDict(shaped) if isinstance(shaped, dict) else shaped
+
+
+def _info(found: Found, parts: list[SplitPart]) -> DatasetInfo:
+    source = found.sources.get(parts[0].split)
+    return DatasetInfo() if source is None else source.info
+
+
+def _node(found: Found, split: str) -> Node:
+    if split in found.sources:
+        return files_of_source(found.sources[split])
+    # The Hub can't be asked: what was prepared before is read instead.
+    rows = found.open([split])[split].all_rows()
+    table, features = describe(rows.table, None)
+    return Rows.of_view(View.from_table(table, rows.cache_files), features)
+
+
+def _part(node: Node, part: SplitPart) -> Node:
+    if part.whole:
+        return node
+    bounds = [bound for bound in (part.start, part.stop) if bound is not None]
+    if not part.percent and min(bounds) >= 0:
+        start, stop = part.start or 0, part.stop
+    elif node.num_rows is not None:
+        rows = part.rows(node.num_rows)
+        start, stop = rows.start, rows.stop
+    else:
+        raise InvalidArgumentError.from_value(
+            "split",
+            part.text,
+            "a slice by row numbers from the start: a stream of these files can't tell how many there are",
+        )
+    return plans.plan_skip(node if stop is None else plans.plan_take(node, max(start, stop)), start)

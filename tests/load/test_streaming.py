@@ -1,0 +1,54 @@
+"""`load_dataset(streaming=True)`."""
+
+import json
+
+import pytest
+
+from gristmill import IterableDataset, IterableDatasetDict, load_dataset
+from gristmill.dataset import Dataset
+from gristmill.errors import InvalidArgumentError, SplitNotFoundError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for split, first in (("train", 0), ("test", 100)):
+        for number in range(2):
+            rows = Dataset.from_dict({"a": range(first + number * 5, first + number * 5 + 5)})
+            rows.to_parquet(tmp_path / "data" / f"{split}-{number}.parquet")
+    return tmp_path / "data"
+
+
+def test_shapes(folder, tmp_path):
+    streams = load_dataset(str(folder), streaming=True, cache_dir=tmp_path / "cache")
+    assert isinstance(streams, IterableDatasetDict)
+    assert list(streams) == ["train", "test"]
+    assert streams.column_names == {"train": ["a"], "test": ["a"]}
+    assert [row["a"] for row in streams["test"]] == list(range(100, 110))
+    assert not (tmp_path / "cache").exists(), "nothing is prepared"
+    train, test = load_dataset(str(folder), split=["train", "test"], streaming=True)
+    assert isinstance(train, IterableDataset)
+    assert (train.split, train.num_shards, next(iter(test))) == ("train", 2, {"a": 100})
+    with pytest.raises(SplitNotFoundError):
+        load_dataset(str(folder), split="dev", streaming=True)
+
+
+@pytest.mark.parametrize(
+    ("split", "rows"),
+    [
+        ("train[:3]", [0, 1, 2]),
+        ("train[4:6]+test[:1]", [4, 5, 100]),
+        ("train[-2:]", [8, 9]),
+        ("train[50%:60%]", [5]),
+        ("train[7:3]", []),
+    ],
+)
+def test_slices(folder, split, rows):
+    assert [row["a"] for row in load_dataset(str(folder), split=split, streaming=True)] == rows
+
+
+def test_slices_from_the_end_need_a_known_length(tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"a": n}) + "\n" for n in range(6)))
+    files = {"data_files": str(tmp_path / "rows.jsonl"), "streaming": True}
+    assert list(load_dataset("json", split="train[4:]", **files)) == [{"a": 4}, {"a": 5}]
+    with pytest.raises(InvalidArgumentError, match=r"train\[-2:\]"):
+        load_dataset("json", split="train[-2:]", **files)
