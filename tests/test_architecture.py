@@ -28,7 +28,7 @@ FLOORS = [
     {"dataset_dict", "combine", "distributed", "download"},
     {"builder"},
     {"load", "hub.server"},
-    {"corpus", "docs_file"},
+    {"corpus", "docs_file", "inspect"},
     {"demo"},
     {"cli"},
     {"__init__", "__main__"},

@@ -42,6 +42,7 @@
         │   └── DatasetUnreachableError (ConnectionError)   it may exist; the Hub could not be asked
         ├── DatasetScriptError (RuntimeError)     the dataset is a Python script; scripts are never run
         ├── DataFilesNotFoundError (FileNotFoundError)
+        │   └── SplitsNotFoundError (ValueError)
         ├── ConfigNotFoundError (ValueError)
         ├── SplitNotFoundError (ValueError, KeyError)
         ├── DatasetBuildError                     a builder can't prepare its dataset
@@ -122,6 +123,7 @@ __all__ = [
     "SchemaConflictError",
     "SearchIndexError",
     "SplitNotFoundError",
+    "SplitsNotFoundError",
     "SplitsVerificationError",
     "TransformError",
     "TransformOutputError",
@@ -207,9 +209,9 @@ class InvalidArgumentError(GristmillError, ValueError):
         return cls(f"{name}={shorten(value)} can't be used: expected {expected}.")
 
     @classmethod
-    def from_choice(cls, name: str, value: str, choices: Iterable[str]) -> InvalidArgumentError:
+    def from_choice(cls, name: str, value: object, choices: Iterable[str]) -> InvalidArgumentError:
         """Words the error for an argument that must be one of a few names."""
-        return cls(f'{name}="{value}" is not known. {suggest(value, choices)}')
+        return cls(f'{name}="{value}" is not known. {suggest(str(value), choices)}')
 
 
 class MissingDependencyError(GristmillError, ImportError):
@@ -610,6 +612,10 @@ class DatasetScriptError(DatasetsError, RuntimeError):
 
 class DataFilesNotFoundError(DatasetsError, FileNotFoundError):
     """The place exists and holds no data files that can be read, or none that match the patterns."""
+
+
+class SplitsNotFoundError(DataFilesNotFoundError, ValueError):
+    """The splits of a dataset are not known, since no files of it are found."""
 
 
 class ConfigNotFoundError(DatasetsError, ValueError):

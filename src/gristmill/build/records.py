@@ -77,8 +77,14 @@ def write_record(cache: Path, place: str, key: str, record: LoadRecord) -> None:
         write_json(path, {**vars(record), "splits": splits})
 
 
-def read_records(cache: Path, place: str, key: str) -> list[LoadRecord]:
-    """Gives what earlier loads of the same request resolved to, the latest first."""
+def read_records(cache: Path, place: str, key: str = "*") -> list[LoadRecord]:
+    """Gives what earlier loads resolved to, the latest first.
+
+    Args:
+        cache: The datasets cache.
+        place: What the dataset is kept under.
+        key: The request, from `request_key`; any if left out.
+    """
     folder = _folder(cache, place)
     records = [_read(path) for path in folder.glob(f"{key}-*.json")] if folder.is_dir() else []
     return sorted((record for record in records if record is not None), key=lambda record: -record.when)

@@ -7,11 +7,11 @@ a bucket) gives a `Resolved`: the config chosen and a `SplitSource` a split. Not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gristmill import config as settings
 from gristmill.build.archives import format_of_members
@@ -43,10 +43,33 @@ from gristmill.logging import get_logger
 
 __all__ = ["Request", "Resolved", "default_name", "from_file", "from_format", "from_place", "names_of"]
 
+T = TypeVar("T")
 _log = get_logger(__name__)
 _ARCHIVES_LOOKED_INTO = 10
 # Where a stranger's card may send us: nowhere on this machine, and to no file system that the user has rights on.
 _SCHEMES_OF_CARDS = ("http://", "https://", "hf://datasets/", "hf://buckets/")
+
+
+class _Lazy(Mapping[str, T]):
+    """Values made when they are first asked for: a URL may have to be fetched, or an archive looked into."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], T]) -> None:
+        self._names = dict.fromkeys(names)
+        self._make = make
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 @dataclass(frozen=True)
@@ -90,44 +113,34 @@ class Request:
         """Whether the user names the files, so that the card's configs do not count."""
         return self.data_files is not None or self.data_dir is not None
 
-    def find(self, data_files: DataFiles, base: Path | str | None) -> dict[str, tuple[DataFile, ...]]:
-        """Finds files by name or pattern, as `find_user_files` does.
+    def find(self, data_files: DataFiles, base: Path | str | None) -> Mapping[str, Sequence[DataFile]]:
+        """Finds files by name or pattern, as `find_user_files` does; what URLs mean is asked when it is needed.
 
         Args:
             data_files: Any documented form.
             base: Where relative paths start.
         """
-        return find_user_files(
-            data_files, base, lambda: self.client, self.storage_options, again=self.refetch
-        )
+        parsed = parse_data_files(data_files)
+
+        def find(split: str) -> Sequence[DataFile]:
+            found = find_user_files(
+                {split: parsed[split]}, base, lambda: self.client, self.storage_options, again=self.refetch
+            )
+            return found[split]
+
+        files = _Lazy(parsed, find)
+        for split, patterns in parsed.items():
+            if not any(map(has_scheme, patterns)):
+                _ = files[
+                    split
+                ]  # a misspelled path is told at once, also if it is another split that is wanted
+        return files
 
     def close(self) -> None:
         """Closes the connections of the client, if one was made."""
         client = self.__dict__.pop("client", None)
         if client is not None:
             client.session.close()
-
-
-class _Sources(Mapping[str, SplitSource]):
-    """Splits whose sources are made when they are asked for: to know a format, an archive may have to be fetched."""
-
-    def __init__(self, names: Sequence[str], make: Callable[[str], SplitSource]) -> None:
-        self._names = tuple(names)
-        self._make = make
-        self._made: dict[str, SplitSource] = {}
-
-    def __getitem__(self, name: str) -> SplitSource:
-        if name not in self._names:
-            raise KeyError(name)
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,8 @@ class Resolved:
         config: The config's name.
         info: What is said of it in advance: columns, splits and their sizes.
         files: Split -> its data files.
+        dataset: The dataset's short name.
+        format: The format, as far as names of files tell.
     """
 
     where: str
@@ -147,6 +162,8 @@ class Resolved:
     config: str
     info: DatasetInfo
     files: Mapping[str, Sequence[DataFile]]
+    dataset: str
+    format: str | None
 
 
 def from_format(format: str, request: Request) -> Resolved:
@@ -162,6 +179,7 @@ def from_format(format: str, request: Request) -> Resolved:
     """
     folder = request.data_dir
     base = None if folder is None else folder if has_scheme(folder) else expand_home(folder)
+    files: Mapping[str, Sequence[DataFile]]
     if request.data_files is not None:
         files = request.find(request.data_files, base)
     elif isinstance(base, Path):
@@ -173,7 +191,7 @@ def from_format(format: str, request: Request) -> Resolved:
         expected = f'paths of {format} files, for example load_dataset("{format}", data_files="a.{format}")'
         raise InvalidArgumentError.from_value("data_files", None, expected)
     place = Place(format, format, format, f"the {format} files")
-    return _resolved(place, DataConfig(request.name or "default", {}), files, request, format)
+    return _resolved(place, DataConfig(request.name or "default", {}), files, request, format=format)
 
 
 def _splits_of_format(paths: Sequence[str], format: str, where: str) -> dict[str, tuple[str, ...]]:
@@ -184,7 +202,7 @@ def _splits_of_format(paths: Sequence[str], format: str, where: str) -> dict[str
     return configs[0].splits
 
 
-def _files_of_remote_folder(url: str, format: str, request: Request) -> dict[str, tuple[DataFile, ...]]:
+def _files_of_remote_folder(url: str, format: str, request: Request) -> Mapping[str, Sequence[DataFile]]:
     found = request.find(url, None)["train"]
     root = url if url.startswith("hf://") else remote_folder(url, request.storage_options)
     start = found[0].name.find("/", len(root.rstrip("/"))) + 1 if url.startswith("hf://") else len(root)
@@ -207,17 +225,18 @@ def from_file(path: Path, request: Request) -> Resolved:
     """
     place = Place(path.stem, path.stem, str(path.resolve().parent), str(path))
     config = DataConfig(request.name or "default", {})
-    resolved = _resolved(place, config, {"train": (local_file(path, path.name),)}, request)
+    resolved = _resolved(place, config, {"train": (local_file(path, path.name),)}, request, [path.name])
     _ = resolved.splits["train"]  # whether it is a data file at all is known at once
     return resolved
 
 
-def from_place(place: Place, request: Request) -> Resolved:
+def from_place(place: Place, request: Request, name: str | None = None) -> Resolved:
     """Resolves a place with files of its own, by its card where that declares configs.
 
     Args:
         place: Where the dataset is.
         request: What is asked for.
+        name: The config, if it is another one than `request` names.
 
     Raises:
         DataFilesNotFoundError: It holds no data files, or a pattern means nothing.
@@ -233,13 +252,18 @@ def from_place(place: Place, request: Request) -> Resolved:
         files = request.find(request.data_files, base)
         # Such files are called by their URLs, which the place knows nothing of.
         place = replace(place, fetch=None)
-        return _resolved(place, DataConfig(request.name or "default", {}), files, request)
-    config, urls = _choose(place, request)
+        config = DataConfig(name or request.name or "default", {})
+        return _resolved(place, config, files, request, _flat(parse_data_files(request.data_files)))
+    config, urls = _choose(place, request, name or request.name)
     if urls is not None:
         files = request.find(urls, place.base)
-        return _resolved(replace(place, fetch=None), config, files, request)
+        return _resolved(replace(place, fetch=None), config, files, request, _flat(urls))
     members = {split: place.describe(paths) for split, paths in config.splits.items()}
-    return _resolved(place, config, members, request)
+    return _resolved(place, config, members, request, _flat(config.splits))
+
+
+def _flat(names: Mapping[str, Sequence[str]]) -> list[str]:
+    return [name for some in names.values() for name in some]
 
 
 def names_of(place: Place) -> list[str]:
@@ -252,9 +276,11 @@ def default_name(place: Place) -> str | None:
     return default_config(place.card.configs, place.where) if place.card.configs else "default"
 
 
-def _choose(place: Place, request: Request) -> tuple[DataConfig, dict[str, list[str]] | None]:
+def _choose(
+    place: Place, request: Request, name: str | None
+) -> tuple[DataConfig, dict[str, list[str]] | None]:
     """Picks the config, with its files by pattern if some of them lie elsewhere."""
-    where, own, name = place.where, request.own_files, request.name
+    where, own = place.where, request.own_files
     entries = [] if own else place.card.configs
     if entries:
         name = name or default_name(place)
@@ -316,6 +342,7 @@ def _resolved(
     config: DataConfig,
     files: Mapping[str, Sequence[DataFile]],
     request: Request,
+    names: Sequence[str] = (),
     format: str | None = None,
 ) -> Resolved:
     options = dict(config.options)
@@ -349,7 +376,8 @@ def _resolved(
         )
         return source if place.fetch is None else replace(source, fetch=place.fetch)
 
-    return Resolved(place.where, _Sources(list(files), make), config.name, declared, files)
+    hint = format or main_format([plain_name(name) for name in names])
+    return Resolved(place.where, _Lazy(files, make), config.name, declared, files, place.dataset, hint)
 
 
 def _may_be(format: str, name: str) -> bool:

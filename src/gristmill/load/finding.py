@@ -34,7 +34,7 @@ from gristmill.hub.urls import check_repo
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 
-__all__ = ["Found", "Located", "Settings", "find_dataset", "locate", "recorded"]
+__all__ = ["Found", "Located", "Settings", "find_dataset", "locate", "recorded", "unreachable"]
 
 _log = get_logger(__name__)
 _BUCKETS = "buckets/"
@@ -68,12 +68,12 @@ class Located:
 
     Attributes:
         place: The folder, repository or bucket; None for a format or a single file.
-        resolve: Chooses the config and its files.
+        resolve: Chooses the config, by its name if one is given, and its files.
         on_hub: It is on the Hub: what was prepared before serves when that can't be asked.
     """
 
     place: Place | None
-    resolve: Callable[[], Resolved]
+    resolve: Callable[[str | None], Resolved]
     on_hub: bool = False
 
 
@@ -116,7 +116,7 @@ def locate(path: str, revision: str, request: Request, cache: Path) -> Located:
         HubError: The Hub refuses, or can't be reached.
     """
     if path in known_formats():
-        return Located(None, lambda: from_format(path, request))
+        return Located(None, lambda _: from_format(path, request))
     if not path:
         raise InvalidArgumentError.from_value("path", path, "the name of a dataset, folder, file or format")
     here = expand_home(path)
@@ -125,12 +125,12 @@ def locate(path: str, revision: str, request: Request, cache: Path) -> Located:
     lenient = request.data_files is not None
     kind = _kind_of(here)
     if kind == "file":
-        return Located(None, lambda: from_file(here, request))
+        return Located(None, lambda _: from_file(here, request))
     if kind == "folder":
         place = folder_place(here, lenient)
     else:
         place = _place_on_hub(path, revision, request, cache, lenient)
-    return Located(place, lambda: from_place(place, request), kind != "folder")
+    return Located(place, lambda name: from_place(place, request, name), kind != "folder")
 
 
 def _kind_of(place: Path) -> str | None:
@@ -179,10 +179,10 @@ def find_dataset(path: str, revision: str, request: Request, settings: Settings)
     try:
         located = locate(path, revision, request, settings.cache)
         if not located.on_hub:
-            resolved = located.resolve()
+            resolved = located.resolve(None)
             return _found(resolved, None, lambda names: _prepare(resolved, names, settings))
         key = _key_of(path, request)
-        resolved = located.resolve()
+        resolved = located.resolve(None)
     except (OfflineError, HubConnectionError) as error:
         if _kind_of(expand_home(path)) is not None or path in known_formats():
             raise  # it is data files of it that can't be fetched
@@ -238,16 +238,15 @@ def _cache_name(path: str) -> str:
     return path.replace("/", "___")
 
 
-def recorded(path: str, revision: str, request: Request, cache: Path) -> list[LoadRecord]:
-    """Lists what earlier loads of the same name resolved to, the latest first.
+def recorded(path: str, revision: str, cache: Path) -> list[LoadRecord]:
+    """Lists what earlier loads of a name resolved to, whatever else was asked for, the latest first.
 
     Args:
         path: What the user calls it.
         revision: Branch, tag or commit.
-        request: What else was asked for.
         cache: The datasets cache.
     """
-    return _records(path, revision, _key_of(path, request), cache)
+    return _records(path, revision, "*", cache)
 
 
 def _records(path: str, revision: str, key: str, cache: Path) -> list[LoadRecord]:
@@ -261,9 +260,8 @@ def _records(path: str, revision: str, key: str, cache: Path) -> list[LoadRecord
 def _find_recorded(path: str, revision: str, key: str, settings: Settings, error: HubError) -> Found:
     """Finds what earlier loads prepared, when the Hub can't be asked."""
     records = _records(path, revision, key, settings.cache)
-    attempt = (f"the Hub at {config.HF_ENDPOINT}", f"it could not be asked: {error}")
     if not records:
-        raise _not_found(path, settings.cache, attempt, DatasetUnreachableError) from error
+        raise unreachable(path, settings.cache, error) from error
 
     def open(names: Sequence[str]) -> dict[str, OpenSplit]:
         for record in records:
@@ -279,10 +277,22 @@ def _find_recorded(path: str, revision: str, key: str, settings: Settings, error
                     )
                     for name, folder in folders.items()
                 }
-        raise _not_found(path, settings.cache, attempt, DatasetUnreachableError) from error
+        raise unreachable(path, settings.cache, error) from error
 
     latest = records[0]
     return Found(f"{path} at {latest.commit[:12]}", latest.config, latest.commit, latest.known, open)
+
+
+def unreachable(path: str, cache: Path, error: HubError) -> DatasetNotFoundError:
+    """Words the error for a name that may mean something to a Hub that could not be asked.
+
+    Args:
+        path: What the user calls it.
+        cache: The datasets cache.
+        error: Why the Hub could not be asked.
+    """
+    attempt = (f"the Hub at {config.HF_ENDPOINT}", f"it could not be asked: {error}")
+    return _not_found(path, cache, attempt, DatasetUnreachableError)
 
 
 def _not_found(
