@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,44 @@ def whole_number(name: str, value: Any, least: int | None = None) -> int:
     if number is None or (least is not None and number < least):
         raise InvalidArgumentError.from_value(name, value, wanted)
     return number
+
+
+def file_path(name: str, value: Any) -> str:
+    """Gives a path as text.
+
+    Args:
+        name: Of the argument.
+        value: What was passed: text, bytes or a path object.
+
+    Raises:
+        InvalidArgumentError: It is none of them, or empty, or has a character that no path has.
+
+    Example:
+        >>> file_path("file", b"a/b")
+        'a/b'
+    """
+    text = os.fsdecode(value) if isinstance(value, str | bytes | os.PathLike) else ""
+    if not text or "\0" in text:
+        raise InvalidArgumentError.from_value(name, value, "the path of a file")
+    return text
+
+
+def row_count(name: str, value: Any) -> int | None:
+    """Gives the number of rows of a batch; None where the default is wanted, which 0 says as well.
+
+    Raises:
+        InvalidArgumentError: It is no whole number above 0.
+
+    Example:
+        >>> row_count("batch_size", 10), row_count("batch_size", 0)
+        (10, None)
+    """
+    if value is None:
+        return None
+    try:
+        return whole_number(name, value, 0) or None
+    except InvalidArgumentError:
+        raise InvalidArgumentError.from_value(name, value, "a whole number of rows, 1 or more") from None
 
 
 def column_list(names: Any) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.arguments import check_columns, check_renaming, whole_number
+from gristmill.arguments import check_columns, check_renaming, file_path, row_count, whole_number
 from gristmill.calling.caller import Caller
 from gristmill.dataset import (
     batching,
@@ -309,7 +309,7 @@ class Dataset(IndexableMixin, InfoMixin):
             FileMissingError: There is no such file.
             FileFormatError: It is damaged, or not Arrow.
         """
-        path = Path(filename)
+        path = Path(file_path("filename", filename))
         files = () if in_memory else (path,)
         made = cls._from_parts(
             open_arrow(path, in_memory, check=True),
@@ -1221,7 +1221,8 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1], "b": [2]}).select_columns("b")[0]
             {'b': 2}
         """
-        return self._keep(check_columns(column_names, self._view.names), new_fingerprint)
+        names = check_columns(column_names, self._view.names)
+        return self._keep(list(dict.fromkeys(names)), new_fingerprint)
 
     def remove_columns(
         self, column_names: str | Sequence[str], new_fingerprint: str | None = None
@@ -1726,7 +1727,7 @@ class Dataset(IndexableMixin, InfoMixin):
         """
         plain = Reader(self._view, self.features, FormatSpec())
         if batched:
-            return plain.batches(whole_number("batch_size", batch_size or 1000, 1))
+            return plain.batches(row_count("batch_size", batch_size) or 1000)
         whole: dict[str, list[Any]] = plain.batch(range(len(self)))
         return whole
 
@@ -1750,7 +1751,7 @@ class Dataset(IndexableMixin, InfoMixin):
             MissingDependencyError: pandas is not installed.
         """
         reader = Reader(self._view, self.features, FormatSpec("pandas"))
-        size = whole_number("batch_size", batch_size or 1000, 1)
+        size = row_count("batch_size", batch_size) or 1000
         return reader.batches(size) if batched else reader.batch(range(len(self)))
 
     def to_polars(
@@ -1771,7 +1772,7 @@ class Dataset(IndexableMixin, InfoMixin):
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        size = (batch_size or 1000) if batched else None
+        size = (row_count("batch_size", batch_size) or 1000) if batched else None
         return frames.to_polars(self._view, size, schema_overrides, rechunk)
 
     def to_iterable_dataset(self, num_shards: int | None = 1) -> IterableDataset:
@@ -1878,24 +1879,36 @@ class Dataset(IndexableMixin, InfoMixin):
         path_or_buf: Any,
         batch_size: int | None = None,
         storage_options: dict[str, Any] | None = None,
+        *,
+        max_shard_size: int | str | None = None,
+        num_shards: int | None = None,
+        num_proc: int | None = None,
         **parquet_writer_kwargs: Any,
     ) -> int:
-        """Writes the rows to a Parquet file, whole or not at all.
+        """Writes the rows to a Parquet file or to several, whole or not at all.
 
         Args:
             path_or_buf: Path, or an open binary file.
             batch_size: Rows a row group.
             storage_options: Options of the file system, if the path is a URL such as ``s3://...``.
-            **parquet_writer_kwargs: Options of `pyarrow.parquet.ParquetWriter`.
+            max_shard_size: Write several files of about so many bytes of Arrow data, such as ``"500MB"``, named after the
+                path: ``train.parquet`` becomes ``train-00000-of-00042.parquet`` and so on.
+            num_shards: Write so many files.
+            num_proc: Worker processes, each of which writes a file at a time.
+            **parquet_writer_kwargs: Options of `pyarrow.parquet.ParquetWriter`; ``row_group_bytes``, the size in memory
+                of row groups.
 
         Returns:
-            Bytes of the rows as Arrow data.
+            Bytes written.
 
         Raises:
             FileError: The file can't be written.
         """
-        options = {"batch_size": batch_size, **parquet_writer_kwargs}
-        return export.write_rows(self._view, self.features, "parquet", path_or_buf, storage_options, options)
+        options = {"batch_size": row_count("batch_size", batch_size), **parquet_writer_kwargs}
+        files = sharding.Sharding.parse_export(max_shard_size, num_shards, num_proc)
+        return export.write_rows(
+            self._view, self.features, "parquet", path_or_buf, storage_options, options, files
+        )
 
     def to_json(
         self,
@@ -1903,6 +1916,9 @@ class Dataset(IndexableMixin, InfoMixin):
         batch_size: int | None = None,
         num_proc: int | None = None,
         storage_options: dict[str, Any] | None = None,
+        *,
+        max_shard_size: int | str | None = None,
+        num_shards: int | None = None,
         **to_json_kwargs: Any,
     ) -> int:
         """Writes the rows as JSON, one object a line, whole or not at all.
@@ -1910,8 +1926,11 @@ class Dataset(IndexableMixin, InfoMixin):
         Args:
             path_or_buf: Path, or an open binary file.
             batch_size: Rows converted at once.
-            num_proc: Accepted for compatibility.
+            num_proc: Worker processes; they are used where several files are written.
             storage_options: Options of the file system, if the path is a URL such as ``s3://...``.
+            max_shard_size: Write several files of about so many bytes of Arrow data, such as ``"500MB"``, named after the
+                path: ``train.jsonl`` becomes ``train-00000-of-00042.jsonl`` and so on.
+            num_shards: Write so many files.
             **to_json_kwargs: ``lines=False`` writes one array.
 
         Returns:
@@ -1921,8 +1940,10 @@ class Dataset(IndexableMixin, InfoMixin):
             FileError: The file can't be written.
             InvalidArgumentError: An option is not known.
         """
+        row_count("batch_size", batch_size)
+        files = sharding.Sharding.parse_export(max_shard_size, num_shards, num_proc)
         return export.write_rows(
-            self._view, self.features, "json", path_or_buf, storage_options, to_json_kwargs
+            self._view, self.features, "json", path_or_buf, storage_options, to_json_kwargs, files
         )
 
     def to_docs(
@@ -1969,6 +1990,9 @@ class Dataset(IndexableMixin, InfoMixin):
         batch_size: int | None = None,
         num_proc: int | None = None,
         storage_options: dict[str, Any] | None = None,
+        *,
+        max_shard_size: int | str | None = None,
+        num_shards: int | None = None,
         **to_csv_kwargs: Any,
     ) -> int:
         """Writes the rows as CSV with a header line, whole or not at all.
@@ -1976,8 +2000,11 @@ class Dataset(IndexableMixin, InfoMixin):
         Args:
             path_or_buf: Path, or an open binary file.
             batch_size: Rows converted at once.
-            num_proc: Accepted for compatibility.
+            num_proc: Worker processes; they are used where several files are written.
             storage_options: Options of the file system, if the path is a URL such as ``s3://...``.
+            max_shard_size: Write several files of about so many bytes of Arrow data, such as ``"500MB"``, named after the
+                path: ``train.csv`` becomes ``train-00000-of-00042.csv`` and so on.
+            num_shards: Write so many files.
             **to_csv_kwargs: Options of the CSV writer.
 
         Returns:
@@ -1987,8 +2014,10 @@ class Dataset(IndexableMixin, InfoMixin):
             FileError: The file can't be written.
             InvalidArgumentError: An option is not known.
         """
+        row_count("batch_size", batch_size)
+        files = sharding.Sharding.parse_export(max_shard_size, num_shards, num_proc)
         return export.write_rows(
-            self._view, self.features, "csv", path_or_buf, storage_options, to_csv_kwargs
+            self._view, self.features, "csv", path_or_buf, storage_options, to_csv_kwargs, files
         )
 
     # ---------------------------------------------------------------- still to come

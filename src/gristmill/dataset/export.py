@@ -1,17 +1,32 @@
-"""Writing rows as files of other formats."""
+"""Writing rows as files of other formats: one file, or several of bounded size."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import re
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from gristmill.arguments import file_path
+from gristmill.dataset.sharding import Sharding
+from gristmill.engine import Context, Task, run_tasks
+from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.schema import schema_metadata
-from gristmill.files.remote import local_path, uploaded_file
+from gristmill.files.atomic import temporary_name
+from gristmill.files.borders import writing
+from gristmill.files.compression import compression_suffix
+from gristmill.files.remote import local_path, upload_files, uploaded_file
+from gristmill.files.temporary import temporary_prefix
 from gristmill.formats.registry import get_format
 from gristmill.table.view import View
 
@@ -26,6 +41,7 @@ def write_rows(
     target: Any,
     storage_options: Mapping[str, Any] | None,
     options: Mapping[str, Any],
+    sharding: Sharding | None = None,
 ) -> int:
     """Writes rows with one of the formats' writers, a bounded number at a time.
 
@@ -36,26 +52,114 @@ def write_rows(
         target: Path, URL of another file system, or an open binary file.
         storage_options: Options of that file system.
         options: Options of the format's writer.
+        sharding: How many files; None writes one under the name that `target` is. Several are named after it:
+            ``data/train.parquet`` becomes ``data/train-00000-of-00002.parquet`` and so on.
 
     Returns:
         Bytes written.
 
     Raises:
         InvalidArgumentError: An option is not known.
-        FileError: The file can't be written.
+        FileError: A file can't be written.
     """
-    if isinstance(target, bytes):
-        target = os.fsdecode(target)
-    schema = view.schema.with_metadata(schema_metadata(features))
+    if not hasattr(target, "write"):
+        target = file_path("path_or_buf", target)
+    elif isinstance(target, io.TextIOBase):
+        raise InvalidArgumentError.from_value("path_or_buf", target, 'a file opened for bytes (mode "wb")')
+    write = _Writer(view, view.schema.with_metadata(schema_metadata(features)), format, options)
+    if sharding is not None:
+        if not isinstance(target, str | os.PathLike):
+            raise InvalidArgumentError("Several files can't be written to one open file: pass a path.")
+        return _write_shards(write, os.fspath(target), storage_options, sharding)
     with contextlib.ExitStack() as stack:
         if isinstance(target, str | os.PathLike):
             local = local_path(target)
             target = (
                 stack.enter_context(uploaded_file(str(target), storage_options)) if local is None else local
             )
-        return get_format(format).write(_batches(view, schema), target, schema=schema, **options)
+        return write.to(target)
 
 
-def _batches(view: View, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for table in view.blocks(view.block_rows(_ROWS, _BYTES)):
-        yield from table.replace_schema_metadata(schema.metadata).to_batches()
+@dataclass(frozen=True)
+class _Writer:
+    """Writes rows as one file; called by the engine, a range of them."""
+
+    view: View
+    schema: pa.Schema
+    format: str
+    options: Mapping[str, Any]
+
+    def to(self, target: Any, rows: tuple[int, int] | None = None) -> int:
+        return get_format(self.format).write(
+            self._batches(rows or (0, self.view.num_rows)), target, schema=self.schema, **self.options
+        )
+
+    def __call__(self, argument: tuple[int, int], output: Path, context: Context) -> None:
+        self.to(output, argument)
+        context.advance(argument[1] - argument[0])
+
+    def _batches(self, rows: tuple[int, int]) -> Iterator[pa.RecordBatch]:
+        for table in self.view.blocks(self.view.block_rows(_ROWS, _BYTES), *rows):
+            yield from table.replace_schema_metadata(self.schema.metadata).to_batches()
+
+
+def _write_shards(
+    write: _Writer, target: str, storage_options: Mapping[str, Any] | None, sharding: Sharding
+) -> int:
+    """Writes several files: none of them has its name before all are whole."""
+    parent, slash, name = target.rpartition("/")
+    stem, ending = _cut(name)
+    old = re.compile(rf"{re.escape(stem)}-[0-9]{{5,}}-of-[0-9]{{5,}}{re.escape(ending)}")
+    local = local_path(target)
+    with contextlib.ExitStack() as stack:
+        if local is None:
+            prefix = temporary_prefix("upload")
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+        else:
+            folder = temporary_name(local)
+            with writing(target):
+                folder.mkdir(parents=True)
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        paths = _run(write, folder, stem, ending, sharding)
+        size = sum(path.stat().st_size for path in paths)
+        if local is None:
+            upload_files(folder, parent + slash, storage_options, lambda name: bool(old.fullmatch(name)))
+            return size
+        with writing(target):
+            for path in paths:
+                path.replace(local.parent / path.name)
+            # What an earlier call wrote under this name, in another number of files, would be read along with these.
+            names = {path.name for path in paths}
+            for entry in local.parent.iterdir():
+                if old.fullmatch(entry.name) and entry.name not in names:
+                    entry.unlink()
+        return size
+
+
+def _run(write: _Writer, folder: Path, stem: str, ending: str, sharding: Sharding) -> list[Path]:
+    ranges = sharding.ranges(write.view)
+    tasks = [
+        Task(name, folder / name, rows, rows[1] - rows[0])
+        for number, rows in enumerate(ranges)
+        for name in [f"{stem}-{number:05d}-of-{len(ranges):05d}{ending}"]
+    ]
+    run = partial(
+        run_tasks, tasks=tasks, num_proc=sharding.num_proc, description="Writing files", reuse=False
+    )
+    if sharding.num_proc is None or len(tasks) == 1:
+        return run(write)
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("rows")) as rows_folder:
+        stored = write.view.stored(Path(rows_folder))
+        return run(_Writer(stored, write.schema, write.format, write.options))
+
+
+def _cut(name: str) -> tuple[str, str]:
+    """Cuts a file name before its ending, a compression's included.
+
+    Example:
+        >>> _cut("my.data.jsonl.gz"), _cut("data")
+        (('my.data', '.jsonl.gz'), ('data', ''))
+    """
+    packed = compression_suffix(name)
+    stem, dot, ending = name.removesuffix(packed).rpartition(".")
+    return (stem, dot + ending + packed) if stem else (ending, packed)

@@ -49,6 +49,20 @@ class Sharding:
         size = config.MAX_SHARD_SIZE if max_shard_size is None else max_shard_size
         return cls(parse_size(size), num_shards, check_num_proc(num_proc))
 
+    @classmethod
+    def parse_export(
+        cls, max_shard_size: int | str | None, num_shards: int | None, num_proc: int | None
+    ) -> Sharding | None:
+        """Checks the arguments of `Dataset.to_parquet` and its like; None stands for one file.
+
+        Raises:
+            InvalidArgumentError: Both size and number are given, or one means nothing.
+        """
+        if max_shard_size is None and num_shards is None:
+            check_num_proc(num_proc)
+            return None
+        return cls.parse(max_shard_size, num_shards, num_proc)
+
     def ranges(self, view: View) -> list[tuple[int, int]]:
         """Divides rows among files of nearly equal numbers of rows."""
         if self.count is not None:

@@ -14,6 +14,7 @@ from typing import IO, Any
 from gristmill.errors import FileFormatError, GristmillError
 from gristmill.files.archive_members import Bounds, Member, clean_name, member_file
 from gristmill.files.borders import writing
+from gristmill.files.temporary import temporary_prefix
 from gristmill.logging import get_logger
 from gristmill.optional import require
 
@@ -30,7 +31,7 @@ def list_members(file: IO[bytes], label: object, bounds: Bounds) -> list[Member]
 
 def iter_members(file: IO[bytes], label: object, bounds: Bounds) -> Iterator[tuple[Member, IO[bytes]]]:
     """Yields files with their content; see `archives.iter_archive`."""
-    with tempfile.TemporaryDirectory(prefix="gristmill-7z-") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("7z")) as folder:
         for member, path in _unpack(file, label, bounds, Path(folder), None):
             with path.open("rb") as content:
                 yield member, member_file(member.name, content.read, seek=content.seek)
@@ -39,7 +40,7 @@ def iter_members(file: IO[bytes], label: object, bounds: Bounds) -> Iterator[tup
 
 def open_member(file: IO[bytes], label: object, bounds: Bounds, member: Member) -> IO[bytes]:
     """Opens one member; see `archives.open_member`."""
-    folder = Path(tempfile.mkdtemp(prefix="gristmill-7z-"))
+    folder = Path(tempfile.mkdtemp(prefix=temporary_prefix("7z")))
     try:
         found = [path for one, path in _unpack(file, label, bounds, folder, member.name) if one == member]
         content = found[-1].open("rb")

@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +160,48 @@ def uploaded_file(url: str, options: Mapping[str, Any] | None = None) -> Iterato
         local = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "file")
         yield local
         with talking("write", url):
+            _put_files(system, {path: local})
+
+
+def upload_files(
+    folder: Path, url: str, options: Mapping[str, Any] | None, replaces: Callable[[str], bool]
+) -> None:
+    """Puts files into a folder of another file system, under their own names once all of them are there.
+
+    Args:
+        folder: A folder on this machine with the files, and nothing else.
+        url: The folder there; made if needed.
+        options: Options of the file system.
+        replaces: Says of the name of another file there whether it goes when the new ones have come.
+
+    Raises:
+        FileError: The file system refuses.
+        InvalidArgumentError: It is not known, or needs a package that is not installed.
+    """
+    system, path = open_system(url, options)
+    files = {f"{path.rstrip('/')}/{file.name}": file for file in sorted(folder.iterdir())}
+    with talking("write", url):
+        _put_files(system, files)
+        for there in system.ls(path, detail=False):
+            name = str(there).rstrip("/").rpartition("/")[2]
+            if replaces(name) and not (folder / name).exists():
+                system.rm_file(there)
+
+
+def _put_files(system: Any, files: Mapping[str, Path]) -> None:
+    # Not every file system makes a file appear whole.
+    aside = {path: f"{path}.{secrets.token_hex(4)}.incomplete" for path in files}
+    try:
+        for path, local in files.items():
             system.makedirs(path.rpartition("/")[0], exist_ok=True)
-            system.put_file(str(local), path)
+            system.put_file(str(local), aside[path])
+        for path in files:
+            system.mv(aside[path], path)
+    except BaseException:
+        for there in aside.values():
+            with contextlib.suppress(Exception):
+                system.rm_file(there)
+        raise
 
 
 def remote_identity(url: str, options: Mapping[str, Any] | None = None) -> str:
