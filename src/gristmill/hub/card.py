@@ -104,6 +104,22 @@ def parse_card(text: str, where: str = "README.md", standalone: str = "") -> Dat
     return DatasetCard(metadata, _configs(metadata, where), _licenses(metadata), body)
 
 
+def with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
+    r"""Puts another YAML head on a dataset card; what is below it stays.
+
+    Args:
+        text: The whole README, with or without a head.
+        metadata: What the head shall say.
+
+    Example:
+        >>> with_metadata("---\nlicense: mit\n---\n# Hello\n", {"license": "bsd"})
+        '---\nlicense: bsd\n---\n# Hello\n'
+    """
+    match = _HEAD.match(text)
+    head = yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True) if metadata else ""
+    return f"---\n{head}---\n{text[match.end() :] if match is not None else text}"
+
+
 _MEND_CARD = "Correct the head of the card, or pass data_files= to load without it."
 
 

@@ -227,7 +227,7 @@ class DatasetInfo:
             if values.get("splits") is not None:
                 values["splits"] = SplitDict._from_yaml_list(values["splits"])
             return cls(**values)
-        except (TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CardError.at(f"dataset_info can't be read ({error})") from error
 
 
