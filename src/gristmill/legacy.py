@@ -72,6 +72,7 @@ GATHERED: dict[str, dict[str, str]] = {
         "set_verbosity_warning",
         "progress": _BARS,
     },
+    "utils.metadata": {"info": "MetadataConfigs"},
     "utils.tqdm": {"progress": _BARS, "progress_bars": "tqdm"},
 }
 """Old path -> module of today (of another package after a ``!``) -> the names taken from it."""
