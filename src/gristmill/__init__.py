@@ -50,8 +50,15 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill.fingerprint import disable_caching, enable_caching, is_caching_enabled
     from gristmill.hub.client import HubClient
     from gristmill.info import DatasetInfo
+    from gristmill.inspect import (
+        get_dataset_config_info,
+        get_dataset_config_names,
+        get_dataset_default_config_name,
+        get_dataset_infos,
+        get_dataset_split_names,
+    )
     from gristmill.iterable import IterableColumn, IterableDataset, IterableDatasetDict
-    from gristmill.load import load_dataset, load_from_disk
+    from gristmill.load import load_dataset, load_dataset_builder, load_from_disk
     from gristmill.progress import (
         are_progress_bars_disabled,
         disable_progress_bar,
@@ -128,16 +135,22 @@ _HOMES = {
     "enable_progress_bars": "progress",
     "errors": "",
     "exceptions": "errors",
+    "get_dataset_config_info": "inspect",
+    "get_dataset_config_names": "inspect",
+    "get_dataset_default_config_name": "inspect",
+    "get_dataset_infos": "inspect",
+    "get_dataset_split_names": "inspect",
     "interleave_datasets": "combine",
     "is_caching_enabled": "fingerprint",
     "is_progress_bar_enabled": "progress",
     "list_cache": "build.cache_list",
     "load_dataset": "load",
+    "load_dataset_builder": "load",
     "load_from_disk": "load",
     "logging": "",
     "remove_from_cache": "build.cache_remove",
-    "verify_cache": "build.cache_verify",
     "tqdm": "progress_bars",
+    "verify_cache": "build.cache_verify",
 }
 
 # Documented names whose work is still to come: importable, fit for isinstance, a clear error when used.
@@ -151,14 +164,7 @@ _MISSING_CLASSES = [
     "Pdf",
     "Video",
 ]
-_MISSING_FUNCTIONS = [
-    "get_dataset_config_info",
-    "get_dataset_config_names",
-    "get_dataset_default_config_name",
-    "get_dataset_infos",
-    "get_dataset_split_names",
-    "load_dataset_builder",
-]
+_MISSING_FUNCTIONS = []
 
 __all__ = [
     "Array2D",

@@ -33,6 +33,7 @@ from gristmill.files.remote import local_path, upload_folder
 from gristmill.info import DatasetInfo
 from gristmill.naming import camelcase_to_snakecase
 from gristmill.splits.generator import SplitGenerator
+from gristmill.table.origins import Origins
 from gristmill.version import Version
 
 __all__ = ["DatasetBuilder"]
@@ -198,6 +199,10 @@ class DatasetBuilder:
             "_generate_examples or _generate_tables: derive from GeneratorBasedBuilder or ArrowBasedBuilder"
         )
 
+    def _known_origins(self, split: str) -> Origins | None:
+        """Gives where the rows of a split came from, where that is known better than by the builder's code."""
+        return None
+
     def _must_have(self, method: str) -> NoReturn:
         raise NotImplementedError(f"{type(self).__name__} needs a method {method}.")
 
@@ -270,7 +275,7 @@ class DatasetBuilder:
         size = parse_size(settings.MAX_SHARD_SIZE if max_shard_size is None else max_shard_size)
         workers = check_num_proc(num_proc)
         self._refuse_without_manual_files()
-        target = self._cache_dir if output_dir is None else os.fspath(output_dir)
+        target = self.cache_dir if output_dir is None else os.fspath(output_dir)
         here = local_path(target)
         force = mode is not DownloadMode.REUSE_DATASET_IF_EXISTS
         with tempfile.TemporaryDirectory(prefix="gristmill-builder-") as aside:

@@ -170,7 +170,7 @@ def _free(folder: Path) -> int:
 
 def _build(builder: DatasetBuilder, manager: DownloadManager, plan: Plan, folder: Path) -> DatasetInfo:
     with _generating(builder):
-        generators = _split_generators(builder, manager)
+        generators = list_generators(builder, manager)
     if plan.verification is VerificationMode.ALL_CHECKS:
         verify_checksums(
             builder._expected.download_checksums, manager.get_recorded_sizes_checksums(), "the dataset"
@@ -188,7 +188,8 @@ def _build(builder: DatasetBuilder, manager: DownloadManager, plan: Plan, folder
                 tables, shares, folder / generator.name, features, plan.max_bytes, plan.num_proc
             )
         rows = written[generator.name].share_rows
-        origins[generator.name] = _origins(builder, shares, rows).to_json()
+        known = builder._known_origins(generator.name)
+        origins[generator.name] = (_origins(builder, shares, rows) if known is None else known).to_json()
     if features is None:
         with _generating(builder):
             features = settle(list(written.values()))
@@ -206,7 +207,16 @@ def _build(builder: DatasetBuilder, manager: DownloadManager, plan: Plan, folder
     return info
 
 
-def _split_generators(builder: DatasetBuilder, manager: Any) -> list[SplitGenerator]:
+def list_generators(builder: DatasetBuilder, manager: Any) -> list[SplitGenerator]:
+    """Asks a builder for its splits.
+
+    Args:
+        builder: The builder.
+        manager: What it gets its files from.
+
+    Raises:
+        InvalidArgumentError: It gives something else, a name twice, or one that means all splits.
+    """
     generators = list(builder._split_generators(manager))
     for generator in generators:
         if not isinstance(generator, SplitGenerator):

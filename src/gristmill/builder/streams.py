@@ -1,15 +1,153 @@
-"""A builder's rows as streams."""
+"""A builder's rows as streams: files are fetched when they are read, and nothing is prepared."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gristmill.errors import NotThereYetError
+from gristmill.build.split_spec import in_shape
+from gristmill.builder.preparing import list_generators
+from gristmill.builder.tables import Examples, Source, WholeTables, named
+from gristmill.download import StreamingDownloadManager
+from gristmill.errors import SplitNotFoundError
+from gristmill.info import DatasetInfo
+from gristmill.iterable import IterableDataset, IterableDatasetDict
+from gristmill.iterable.block import Block, Columns
+from gristmill.iterable.node import Node, State, Stream
+from gristmill.iterable.sources import Generated
+from gristmill.table.making import describe
 
 if TYPE_CHECKING:
     from gristmill.builder.core import DatasetBuilder
 
+__all__ = ["shape_streams", "stream"]
+
 
 def stream(builder: DatasetBuilder, split: Any, base_path: str | None) -> Any:
-    """Gives the rows of a builder's splits as streams; see `DatasetBuilder.as_streaming_dataset`."""
-    raise NotThereYetError.from_name("DatasetBuilder.as_streaming_dataset")
+    """Gives the rows of a builder's splits as streams; see `DatasetBuilder.as_streaming_dataset`.
+
+    Args:
+        builder: The builder.
+        split: A split, or a list, tuple or dict of them; None for all.
+        base_path: Where relative paths start.
+
+    Raises:
+        SplitNotFoundError: There is no such split.
+        InvalidArgumentError: The builder gives no list of different splits.
+    """
+    manager = StreamingDownloadManager(
+        builder.dataset_name, builder.config.data_dir, builder._download_config(), base_path
+    )
+    generators = {one.name: one for one in list_generators(builder, manager)}
+    builder.dl_manager = manager
+
+    def node(name: str) -> Node:
+        tables = builder._tables(name, check_keys=False)
+        kwargs = generators[name].gen_kwargs
+        if isinstance(tables, Examples):
+            return Generated.of_function(_Rows(tables), tables.features, kwargs)
+        assert isinstance(tables, WholeTables)
+        return _GeneratedTables.of_function(_Tables(tables), tables.features, kwargs)
+
+    return shape_streams(list(generators), node, builder.info, split, builder.dataset_name)
+
+
+def shape_streams(
+    known: list[str], node: Callable[[str], Node], info: DatasetInfo, split: Any, where: str
+) -> Any:
+    """Makes streams of splits, in the shape that was asked for.
+
+    Args:
+        known: The splits there are.
+        node: Makes the source of one.
+        info: What is known about the dataset.
+        split: A split, or a list, tuple or dict of them; None for all.
+        where: What to call the dataset in errors.
+
+    Returns:
+        A stream, streams in the same shape, or an `IterableDatasetDict`.
+
+    Raises:
+        SplitNotFoundError: There is no such split.
+    """
+
+    def one(name: object) -> IterableDataset:
+        if str(name) not in known:
+            raise SplitNotFoundError.from_name(str(name), known, where)
+        return IterableDataset(node(str(name)), info.copy(), str(name))  # type: ignore[arg-type]  # becomes a NamedSplit
+
+    if split is None:
+        return IterableDatasetDict({name: one(name) for name in known})
+    shaped = in_shape(split, one)
+    return IterableDatasetDict(shaped) if isinstance(shaped, dict) else shaped
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The examples of a split, as a generator function."""
+
+    source: Source
+
+    def __call__(self, **gen_kwargs: Any) -> Iterator[Mapping[str, Any]]:
+        names = None if self.source.features is None else set(self.source.features)
+        for _, row in self.source.pairs(gen_kwargs):
+            yield row if names is None else named(row, names)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables of a split, as a generator function."""
+
+    source: WholeTables
+
+    def __call__(self, **gen_kwargs: Any) -> Iterator[Any]:
+        return self.source(gen_kwargs, lambda _: None)
+
+
+@dataclass(frozen=True)
+class _GeneratedTables(Generated):
+    """Tables of a generator function; each item of the lists among its arguments is a shard."""
+
+    def open(self, epoch: int, state: State = None) -> Stream:
+        """Starts reading; tables before the state are made again and dropped."""
+        return _TableStream(self, self.order.shards(epoch), state or {"shard": 0, "table": 0})
+
+
+class _TableStream(Stream):
+    def __init__(self, node: _GeneratedTables, shards: list[int], state: State) -> None:
+        self._node = node
+        self._shards = shards
+        self._shard: int = state["shard"]
+        self._table: int = state["table"]
+        self._tables: Iterator[Any] | None = None
+
+    def next(self) -> Block | None:
+        while self._shard < len(self._shards):
+            if self._tables is None:
+                arguments = self._node.arguments_of(self._shards[self._shard])
+                self._tables = iter(self._node.function(**arguments))
+                for _ in range(self._table):
+                    next(self._tables, None)
+            table = next(self._tables, None)
+            if table is not None:
+                self._table += 1
+                return Columns.of_table(*describe(table, self._node.features))
+            self._close_tables()
+            self._shard, self._table = self._shard + 1, 0
+        return None
+
+    def state(self) -> State:
+        return {"shard": self._shard, "table": self._table}
+
+    def _close_tables(self) -> None:
+        tables, self._tables = self._tables, None
+        close = getattr(tables, "close", None)
+        if close is not None:
+            with contextlib.suppress(RuntimeError):  # a generator that is running, in another thread
+                close()
+
+    def close(self) -> None:
+        self._close_tables()
+        self._shard = len(self._shards)

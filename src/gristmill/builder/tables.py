@@ -61,6 +61,13 @@ class Source:
             ) from error
 
 
+def named(row: Any, names: set[str]) -> Any:
+    """Gives a row without the values that have none of these names; what is no dict is left as it is."""
+    if not isinstance(row, Mapping) or names.issuperset(row):
+        return row
+    return {name: value for name, value in row.items() if name in names}
+
+
 @dataclass(frozen=True)
 class Examples(Source):
     """The tables of a `GeneratorBasedBuilder`."""
@@ -81,19 +88,15 @@ class Examples(Source):
                 keys.check([key for key, _ in block], first)
             rows = [row for _, row in block]
             if names is not None:
-                more = {name for row in rows if isinstance(row, Mapping) for name in row if name not in names}
-                if more:
-                    rows = [
-                        {k: v for k, v in row.items() if k in names} if isinstance(row, Mapping) else row
-                        for row in rows
-                    ]
-                    if not told:
-                        told = True
-                        _log.warning(
-                            "%s: left out %s, which the features do not name",
-                            self.where,
-                            ", ".join(map(str, sorted(more))),
-                        )
+                odd = [row for row in rows if isinstance(row, Mapping) and not names.issuperset(row)]
+                if odd and not told:
+                    told = True
+                    more = sorted({str(name) for row in odd for name in row} - names)
+                    _log.warning(
+                        "%s: left out %s, which the features do not name", self.where, ", ".join(more)
+                    )
+                if odd:
+                    rows = [named(row, names) for row in rows]
             yield table_from_rows(rows, self.features, first_row=first)
             first += len(block)
             advance(len(block))

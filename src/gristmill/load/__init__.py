@@ -1,9 +1,9 @@
 """What does this name mean? `load_dataset` knocks at each door in order; the first that opens is the answer.
 
-1. the name of a format (``"parquet"``, ``"csv"``, ``"json"``, ``"text"``) with ``data_files``
+1. the name of a format (``"parquet"``, ``"csv"``, ``"json"`` ...) with ``data_files``
 2. a dataset script: refused, scripts are never run
 3. a folder or data file on this machine
-4. ``buckets/...``: not there yet
+4. ``buckets/namespace/name``: storage of the Hub without commits
 5. a repository on the Hub, ``namespace/name``: its commit is fixed first, then everything is read at that commit
 6. the Hub can't be asked: what was prepared before
 
@@ -11,8 +11,39 @@ When none opens, the error lists what was tried and why each failed.
 """
 
 from gristmill.download import DownloadMode, VerificationMode
+from gristmill.load.builders import load_dataset_builder
+from gristmill.load.factories import (
+    BuilderConfigsParameters,
+    CachedDatasetModuleFactory,
+    DatasetModule,
+    DatasetNotFoundError,
+    HubBucketDatasetModuleFactory,
+    HubDatasetModuleFactory,
+    HubDatasetModuleFactoryWithParquetExport,
+    LocalDatasetModuleFactory,
+    PackagedDatasetModuleFactory,
+    dataset_module_factory,
+)
 from gristmill.load.from_disk import load_from_disk
 from gristmill.load.loading import load_dataset
 from gristmill.load.preview import Preview, preview_dataset
 
-__all__ = ["DownloadMode", "Preview", "VerificationMode", "load_dataset", "load_from_disk", "preview_dataset"]
+__all__ = [
+    "BuilderConfigsParameters",
+    "CachedDatasetModuleFactory",
+    "DatasetModule",
+    "DatasetNotFoundError",
+    "DownloadMode",
+    "HubBucketDatasetModuleFactory",
+    "HubDatasetModuleFactory",
+    "HubDatasetModuleFactoryWithParquetExport",
+    "LocalDatasetModuleFactory",
+    "PackagedDatasetModuleFactory",
+    "Preview",
+    "VerificationMode",
+    "dataset_module_factory",
+    "load_dataset",
+    "load_dataset_builder",
+    "load_from_disk",
+    "preview_dataset",
+]
