@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gristmill.arguments import file_path
 from gristmill.errors import InvalidArgumentError
 
 
@@ -34,6 +35,6 @@ def files_by_split(paths: Any, split: str | None) -> dict[str, Any]:
 
 
 def _plain(paths: Any) -> Any:
-    if isinstance(paths, str | os.PathLike):
-        return os.fspath(paths)
-    return [os.fspath(path) for path in paths]
+    if isinstance(paths, Iterable) and not isinstance(paths, str | bytes | os.PathLike):
+        return [file_path("path_or_paths", path) for path in paths]
+    return file_path("path_or_paths", paths)

@@ -16,6 +16,7 @@ from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
 from gristmill.formatting.lazy import Block
 from gristmill.formatting.registry import formatter_for
+from gristmill.table.making import check_names
 from gristmill.table.view import View
 
 
@@ -157,7 +158,11 @@ class Caller(Call):
         inputs = None if input_columns is None else check_columns(input_columns, view.names)
         # The function sees all columns, whichever ones the format shows.
         spec = FormatSpec(spec.type, None, False, spec.kwargs)
-        return cls(function, batched, with_indices, with_rank, inputs, fn_kwargs or {}, view, features, spec)
+        if not isinstance(fn_kwargs, Mapping | None):
+            raise InvalidArgumentError.from_value("fn_kwargs", fn_kwargs, "a dict of arguments by name")
+        return cls(
+            function, batched, with_indices, with_rank, inputs, dict(fn_kwargs or {}), view, features, spec
+        )
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -241,6 +246,13 @@ LAZY_FORMATS = frozenset({None, "numpy", "torch", "jax", "tensorflow"})
 
 def as_table(answer: Any) -> pa.Table | None:
     """Gives a table that a function returned as an Arrow table; None if it returned something else."""
+    table = _table_of(answer)
+    if table is not None:
+        check_names(table.column_names)
+    return table
+
+
+def _table_of(answer: Any) -> pa.Table | None:
     if isinstance(answer, pa.Table):
         return answer
     if isinstance(answer, pa.RecordBatch):
@@ -253,6 +265,7 @@ def as_table(answer: Any) -> pa.Table | None:
 
 
 def _of_frame(frame: Any) -> pa.Table:
+    check_names([str(name) for name in frame.columns])
     try:
         return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

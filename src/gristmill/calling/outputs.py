@@ -139,9 +139,9 @@ class Outputs:
                 names.update(dict.fromkeys(answer))
             completed = [self._completed(answer, names, block, row) for row, answer in enumerate(answers)]
             columns = {name: [answer[name] for answer in completed] for name in names}
-        odd = next((name for name in names if not isinstance(name, str)), None)
-        if odd is not None:
-            raise self._bad(start, f"returned a dict with the key {odd!r}; column names are strings")
+        for name in names:
+            if not isinstance(name, str):
+                raise self._bad(start, f"returned a dict with the key {name!r}; column names are strings")
         columns = {
             name: values for name, values in columns.items() if not self._untouched(name, values, block)
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,11 @@ def add_values(view: View, name: str, values: Any, feature: Any) -> tuple[View, 
     Raises:
         InvalidArgumentError: The name exists, or the number of values is not the number of rows.
     """
+    if not isinstance(name, str):
+        raise InvalidArgumentError.from_value("name", name, "a column's name")
+    several = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | set | frozenset)
+    if not several or getattr(values, "ndim", 1) == 0:
+        raise InvalidArgumentError.from_value("column", values, "one value a row: a list or an array")
     if name in view.names:
         raise InvalidArgumentError(f'There is a column "{name}" already; remove or rename it first.')
     column = array_from_values(values, feature, column=name)

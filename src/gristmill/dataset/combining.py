@@ -328,6 +328,8 @@ def row_to_view(item: Mapping[str, Any], features: Features) -> tuple[View, Feat
     described = Features()
     columns = {}
     for name, value in item.items():
+        if not isinstance(name, str):
+            raise InvalidArgumentError.from_value("item", item, "a dict of column name to value")
         feature = features.get(name)
         if _has_null(feature):
             feature = None  # nothing but None so far: the value says what it is

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill import config
+from gristmill.arguments import file_path
 from gristmill.engine import Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import join_files
 from gristmill.engine.tasks import check_num_proc
@@ -19,6 +20,7 @@ from gristmill.features import Features
 from gristmill.features.infer import Clash, refuse, to_json
 from gristmill.features.mixed import check_mixed_types
 from gristmill.files.borders import reading
+from gristmill.files.paths import expand_home
 from gristmill.fingerprint import (
     Hasher,
     generate_random_fingerprint,
@@ -37,6 +39,8 @@ def read_buffer(buffer: pa.Buffer) -> pa.Table:
     Raises:
         FileFormatError: It is none.
     """
+    if isinstance(buffer, str) or not isinstance(buffer, pa.Buffer | bytes | bytearray | memoryview):
+        raise InvalidArgumentError.from_value("buffer", buffer, "a pyarrow.Buffer")
     with reading("the buffer", "Arrow"):
         return pa.ipc.open_stream(buffer).read_all()
 
@@ -126,7 +130,7 @@ def run_generator(
         with GrowingTable(clash=run.clash) as growing:
             run.write(arguments, growing, lambda _: None)
         return Generated(_complete(growing.table(), features), fingerprint, (), None)
-    folder = Path(cache_dir) if cache_dir is not None else config.HF_DATASETS_CACHE
+    folder = expand_home(file_path("cache_dir", cache_dir or config.HF_DATASETS_CACHE))
     folder = folder / "generator" / f"default-{fingerprint}"
     if not is_caching_enabled():
         folder = Path(get_temporary_cache_files_directory()) / f"generator-{generate_random_fingerprint()}"

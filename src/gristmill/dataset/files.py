@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gristmill import config
+from gristmill.arguments import file_path
 from gristmill.build.combine import info_of, info_with, prepare_and_open
 from gristmill.build.named_files import files_by_split
 from gristmill.build.opening import OpenRows
@@ -77,7 +78,7 @@ def read_files(
     )
     with contextlib.closing(request):
         resolved = from_format(format, request)
-        cache = expand_home(cache_dir or config.HF_DATASETS_CACHE)
+        cache = expand_home(file_path("cache_dir", cache_dir or config.HF_DATASETS_CACHE))
         opened = prepare_and_open(
             resolved.splits,
             cache,

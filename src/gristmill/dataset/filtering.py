@@ -15,6 +15,7 @@ from gristmill.dataset.mapping import batch_unit
 from gristmill.dataset.pieces import CallingJob, ViewJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
+from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.cast import cast_array
 from gristmill.table.gather import arrow_vector
@@ -96,7 +97,14 @@ def run_filter(job: FilterJob, place: Place, num_proc: int | None, description: 
     if job.rows == 0:
         return range(0)
     table = compute(job, place, num_proc, description).table
-    return compact(np.asarray(table.column(_ROWS).to_numpy(), np.int64)) if table.num_rows else range(0)
+    known = table.column_names == [_ROWS] and table.schema.field(0).type == pa.int64()
+    rows = table.column(0).to_numpy() if known and table.num_rows else np.empty(0, np.int64)
+    if not known or (len(rows) and not 0 <= rows.min() <= rows.max() < job.rows):
+        raise InvalidArgumentError(
+            f"The file {place.file} is there already and holds something else than rows that this filter keeps: name "
+            "another file as cache_file_name, or pass load_from_cache_file=False."
+        )
+    return compact(rows) if len(rows) else range(0)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from gristmill.arguments import file_path
 from gristmill.dataset.identity import Identity
 from gristmill.fingerprint import (
     generate_random_fingerprint,
@@ -67,7 +68,7 @@ class Place:
             identity = before.after(name, digest)
         caching = is_caching_enabled()
         reuse = caching if load_from_cache_file is None else load_from_cache_file
-        file = None if cache_file_name is None else Path(cache_file_name)
+        file = None if cache_file_name is None else Path(file_path("cache_file_name", cache_file_name))
         folder = cache_dir
         if file is not None:
             folder = file.parent

@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill import config
+from gristmill.arguments import file_path
 from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
 from gristmill.errors import DataError, FileFormatError, FileMissingError, InvalidArgumentError
@@ -144,6 +145,7 @@ def saving_to(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[
     Raises:
         FileError: The folder can't be written or swapped in.
     """
+    path = file_path("dataset_path", path)
     final = local_path(path)
     if final is None:
         with tempfile.TemporaryDirectory(prefix=temporary_prefix("save")) as temporary:
@@ -216,6 +218,7 @@ def fetched(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[Pa
         FileMissingError: There is no such folder.
         FileError: The file system refuses.
     """
+    path = file_path("dataset_path", path)
     local = local_path(path)
     if local is None:
         local = Path(get_temporary_cache_files_directory()) / f"saved-{generate_random_fingerprint()}"

@@ -219,7 +219,7 @@ class DatasetDict(dict[str, Dataset]):
         Raises:
             TransformError: The function failed; names the row.
         """
-        files = cache_file_names or {}
+        files = _by_split("cache_file_names", cache_file_names)
         return self._each(
             lambda name, part: part.map(
                 _WithSplit(function, name) if with_split and function is not None else function,
@@ -258,7 +258,7 @@ class DatasetDict(dict[str, Dataset]):
         desc: str | None = None,
     ) -> DatasetDict:
         """Keeps the rows of every split for which a function says yes, see `Dataset.filter`."""
-        files = cache_file_names or {}
+        files = _by_split("cache_file_names", cache_file_names)
         return self._each(
             lambda name, part: part.filter(
                 function,
@@ -287,7 +287,7 @@ class DatasetDict(dict[str, Dataset]):
         new_fingerprint: str | None = None,
     ) -> DatasetDict:
         """Writes the rows of every split out in their order, see `Dataset.flatten_indices`."""
-        files = cache_file_names or {}
+        files = _by_split("cache_file_names", cache_file_names)
         return self._each(
             lambda name, part: part.flatten_indices(
                 keep_in_memory=keep_in_memory,
@@ -326,7 +326,7 @@ class DatasetDict(dict[str, Dataset]):
             raise InvalidArgumentError("Pass either seed= or seeds=, not both.")
         given = seed if seed is not None else seeds
         chosen = given if isinstance(given, dict) else dict.fromkeys(self, given)
-        numbers = generators or {}
+        numbers = _by_split("generators", generators)
         return self._each(lambda name, part: part.shuffle(seed=chosen.get(name), generator=numbers.get(name)))
 
     def sort(
@@ -467,7 +467,9 @@ class DatasetDict(dict[str, Dataset]):
         }
         with saving.saving_to(dataset_dict_path, storage_options) as folder:
             for name, part in self.items():
-                inner = safe_join(folder, name)
+                inner = safe_join(folder, str(name))
+                if inner.parent != folder or str(name) != name:
+                    raise InvalidArgumentError.from_value("split", name, "a name that a folder can have")
                 with writing(inner):
                     inner.mkdir()
                 saving.write_saved(part._saved(), inner, plans[name])
@@ -501,6 +503,12 @@ class DatasetDict(dict[str, Dataset]):
             )
 
     push_to_hub = MissingMethod()
+
+
+def _by_split(name: str, value: Any) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidArgumentError.from_value(name, value, "a dict by name of split")
+    return value or {}
 
 
 def _of_files(

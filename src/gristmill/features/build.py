@@ -7,6 +7,7 @@ single call. A conflict names the first row that disagrees with the rows before 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -62,6 +63,9 @@ def table_from_columns(
         >>> table_from_columns({"a": [1, 2.5, None]}).schema
         a: double
     """
+    for name in mapping:
+        if not _is_text(name):
+            raise InvalidArgumentError(f"A column's name must be text, not {shorten(name)}.")
     lengths = {name: _length(column, name) for name, column in mapping.items()}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name}: {length}" for name, length in list(lengths.items())[:10])
@@ -130,7 +134,17 @@ def columns_of_rows(
         if not isinstance(row, Mapping):
             raise CastError.at(f"a row must be a dict, not {shorten(row)}", file=file, row=first_row + i)
         names.update(dict.fromkeys(row))
+    if not all(map(_is_text, names)):
+        odd = next(name for name in names if not _is_text(name))
+        at = next((i for i, row in enumerate(rows) if odd in row), 0)
+        raise CastError.at(f"a column's name must be text, not {shorten(odd)}", file=file, row=first_row + at)
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _is_text(name: Any) -> bool:
+    return isinstance(name, str) and (
+        name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+    )
 
 
 def array_from_values(
@@ -228,6 +242,8 @@ def _build_numpy(array: np.ndarray[Any, Any]) -> Any:
 
 _LISTS = (list, tuple, np.ndarray)
 _PLAIN_LISTS = {list, tuple, type(None)}
+# What stands for None in frames of pandas.
+_MISSING = {"NaTType", "NAType"}
 _PLAIN_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_(), bytes: pa.binary()}
 
 
@@ -235,6 +251,9 @@ def _build_list(values: list[Any]) -> Any:
     kinds = set(map(type, values)) - {type(None)}
     if not kinds:
         return pa.nulls(len(values))
+    missing = {kind for kind in kinds if kind.__name__ in _MISSING and kind.__module__.startswith("pandas.")}
+    if missing:
+        return _build_list([None if type(value) in missing else value for value in values])
     if all(issubclass(kind, Mapping) for kind in kinds):
         return _build_structs(values)
     if all(issubclass(kind, _LISTS) or _array_like(kind) for kind in kinds):
@@ -373,12 +392,18 @@ def _rescue(values: Sequence[Any], type_: Any, error: Exception) -> Any:
         numbers = [value for value in values if value is not None]
         if min(numbers) >= 0 and max(numbers) < 2**64:
             return pa.array(values, pa.uint64())
-    if type_ is None and kinds == {np.datetime64}:
+    if type_ is None and kinds in ({np.datetime64}, {np.timedelta64}):
         there = np.array([value is not None for value in values])
         times = np.array([value for value in values if value is not None])
-        dates = np.full(len(values), "NaT", times.dtype)
-        dates[there] = times
-        return pa.array(dates)
+        if np.datetime_data(times.dtype)[0] == "generic":
+            if np.isnat(times).all():
+                # Without a unit, and so of no type: nothing is known but that nothing is there.
+                return pa.nulls(len(values))
+        else:
+            dates = np.full(len(values), "NaT", times.dtype)
+            dates[there] = times
+            with contextlib.suppress(pa.ArrowNotImplementedError):  # months and years
+                return pa.array(dates)
     fits = _takes if kinds != {int, float} else _takes_as_float
     index = next((i for i, value in enumerate(values) if not fits(value, type_)), None)
     reason = (str(error).splitlines() or [type(error).__name__])[0]

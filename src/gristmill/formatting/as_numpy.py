@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gristmill.errors import InvalidArgumentError
 from gristmill.features.arrays import ArrayND
 from gristmill.formatting.python_rows import PythonFormatter, Row, make_rows
 from gristmill.formatting.structure import Array, Ragged, is_list, structure_of
@@ -26,7 +27,10 @@ class NumpyFormatter:
     def __init__(self, features: Mapping[str, Any], dtype: Any = None) -> None:
         self._features = features
         self._python = PythonFormatter(features)
-        self._dtype = dtype
+        try:
+            self._dtype = None if dtype is None else np.dtype(dtype)
+        except TypeError as error:
+            raise InvalidArgumentError.from_value("dtype", dtype, "a type of numpy") from error
 
     def column(self, name: str, values: pa.ChunkedArray) -> Array:
         """Converts one column."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.errors import TransformOutputError, shorten
 from gristmill.formatting.python_rows import PythonFormatter
 from gristmill.formatting.registry import formatter_for
 from gristmill.formatting.spec import FormatSpec
@@ -118,7 +119,11 @@ class Reader:
         """Reads one column of some rows."""
         table = self._view.take(rows, (name,))
         if self._spec.type == "custom":
-            return self.batch(rows)[name]
+            batch = self.batch(rows)
+            try:
+                return batch[name]
+            except (KeyError, IndexError, TypeError) as error:
+                raise _odd_answer(batch, f'the column "{name}" can\'t be taken from') from error
         formatter = self._python if name in self._others else self._formatter
         return formatter.column(name, table.column(name))
 
@@ -131,8 +136,8 @@ class Reader:
         table = self._view.take(rows, self._columns)
         if self._spec.type == "custom":
             # A transform works on batches; a row is its answer to a batch of one.
-            batches = [self._spec.transform(self._python.batch(table.slice(i, 1))) for i in range(len(rows))]
-            formatted = [{name: values[0] for name, values in batch.items()} for batch in batches]
+            batches = (self._spec.transform(self._python.batch(table.slice(i, 1))) for i in range(len(rows)))
+            formatted = [_first_row(batch) for batch in batches]
         else:
             formatted = self._formatter.rows(table)
         if self._others and (not formatted or isinstance(formatted[0], dict)):
@@ -141,6 +146,20 @@ class Reader:
             ):
                 row.update(rest)
         return formatted
+
+
+def _first_row(batch: Any) -> dict[str, Any]:
+    try:
+        return {name: values[0] for name, values in batch.items()}
+    except (AttributeError, TypeError, IndexError, KeyError) as error:
+        raise _odd_answer(batch, "a row can't be taken from") from error
+
+
+def _odd_answer(batch: Any, problem: str) -> TransformOutputError:
+    return TransformOutputError(
+        f"The transform of the dataset returned {shorten(batch)}, which {problem}: it has to return a dict of lists or "
+        "arrays, with one value a row."
+    )
 
 
 class _SingleRows:

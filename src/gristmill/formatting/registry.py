@@ -99,7 +99,8 @@ def format_name(type: str | None) -> str | None:
         >>> format_name("pt")
         'torch'
     """
-    if type not in _ALIASES:
+    named: object = type
+    if not isinstance(named, str | None) or named not in _ALIASES:
         raise InvalidArgumentError.from_choice("type", str(type), sorted(name for name in _ALIASES if name))
     return _ALIASES[type]
 
@@ -130,5 +131,13 @@ def formatter_for(spec: FormatSpec, features: Mapping[str, Any]) -> Formatter:
 
     Raises:
         MissingDependencyError: The format's library is not installed.
+        InvalidArgumentError: The format has no such option.
     """
-    return _MAKERS[spec.type](features, **spec.kwargs)
+    make = _MAKERS[spec.type]
+    try:
+        return make(features, **spec.kwargs)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        option = str(error).rpartition(" argument ")[2]
+        raise InvalidArgumentError(f'The format "{spec.type}" has no option {option}.') from error

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
+from gristmill.arguments import check_columns
+from gristmill.errors import InvalidArgumentError
 from gristmill.formatting.registry import FRAMES, format_name
 
 
@@ -53,11 +54,7 @@ class FormatSpec:
             'numpy'
         """
         name = format_name(type)
-        if isinstance(columns, str):
-            columns = [columns]
-        for column in columns or ():
-            if column not in existing:
-                raise ColumnNotFoundError.from_name(column, existing)
+        columns = None if columns is None else list(dict.fromkeys(check_columns(columns, existing)))
         if name in FRAMES and output_all_columns and set(columns or existing) != set(existing):
             raise InvalidArgumentError(
                 f'Batches of the format "{name}" have no room for columns of Python values: '
@@ -65,6 +62,10 @@ class FormatSpec:
             )
         options = {**dict(kwargs.get("format_kwargs") or {}), **kwargs}
         options.pop("format_kwargs", None)
+        if name == "custom" and not callable(options.get("transform")):
+            raise InvalidArgumentError.from_value(
+                "transform", options.get("transform"), "a function that takes a dict of columns"
+            )
         return cls(name, None if columns is None else tuple(columns), output_all_columns, options)
 
     @property

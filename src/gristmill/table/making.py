@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -15,6 +15,20 @@ from gristmill.features.cast import cast_table
 from gristmill.features.convert import to_arrow_type
 from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed, check_mixed_types
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuses two columns of one name.
+
+    Raises:
+        InvalidArgumentError: There are some; names one.
+
+    Example:
+        >>> check_names(["a", "b"])
+    """
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgumentError(f'Two columns are named "{twice}"; rename one of them first.')
 
 
 def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Features]:
@@ -34,6 +48,7 @@ def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Feat
     table = getattr(table, "table", table) if not isinstance(table, pa.Table) else table
     if not isinstance(table, pa.Table):
         raise InvalidArgumentError.from_value("arrow_table", table, "a pyarrow.Table")
+    check_names(table.column_names)
     if features is None:
         features = Features.from_arrow_schema(table.schema)
         table = own_types(table)
@@ -96,7 +111,11 @@ def frame_to_table(frame: Any, features: Features | None, preserve_index: bool |
 
     Raises:
         CastError: A column has values that Arrow can't hold, or that do not fit the features.
+        InvalidArgumentError: It is no frame, or has two columns of one name.
     """
+    if not hasattr(frame, "columns") or not hasattr(frame, "dtypes"):
+        raise InvalidArgumentError.from_value("df", frame, "a pandas.DataFrame")
+    check_names([str(name) for name in frame.columns])
     try:
         table = pa.Table.from_pandas(frame, preserve_index=preserve_index).replace_schema_metadata(None)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
