@@ -120,7 +120,7 @@ def _running(
     )
     job = {
         "path": str(path.resolve()),
-        "chunks": [(chunk.group, chunk.index) for chunk in chunks],
+        "chunks": [(chunk.group, chunk.index, chunk.rows) for chunk in chunks],
         "rows": rows,
         "values": values,
         "memory": _MEMORY + 6 * largest + 2 * min(decoded, LARGEST_PAGE),
@@ -151,11 +151,13 @@ def _fault(said: bytes, status: int | None) -> DecodingFault | None:
     if not status:
         return None
     last: dict[str, Any] = {}
+    words = ""
     for line in said.decode("utf-8", "replace").splitlines():
-        # Arrow's own last words may stand between the lines.
-        with contextlib.suppress(ValueError):
-            message = json.loads(line)
-            last = message if isinstance(message, dict) else last
+        if line.startswith("{"):
+            with contextlib.suppress(ValueError):
+                last = json.loads(line)
+        else:
+            words = line  # Arrow's own, or a traceback's
     problem = last.get("failed")
     if problem is None and status < 0:
         name = (
@@ -164,7 +166,9 @@ def _fault(said: bytes, status: int | None) -> DecodingFault | None:
             else f"signal {-status}"
         )
         problem = "it took too long" if name == "SIGXCPU" else f"Arrow's decoder ended its process ({name})"
-    problem = problem or f"the decoding process ended with status {status}"
+    problem = (
+        problem or f"the decoding process ended with status {status} ({words.strip() or 'nothing said'})"
+    )
     return DecodingFault(last.get("group"), last.get("index"), int(last.get("row", 0)), problem)
 
 

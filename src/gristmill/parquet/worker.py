@@ -30,7 +30,7 @@ def main() -> int:
     try:
         with contextlib.ExitStack() as files:
             fine, coarse = (files.enter_context(_open(job["path"], unit)) for unit in (None, "us"))
-            for group, index in job["chunks"]:
+            for group, index, expected in job["chunks"]:
                 at = {"group": group, "index": index, "row": 0}
                 _say(at)
                 file = fine if _fits_nanoseconds(fine, coarse, group, index) else coarse
@@ -52,6 +52,8 @@ def main() -> int:
                         empty = pa.schema({"value": pa.null()})
                         stack.enter_context(pa.ipc.new_stream(sys.stdout.buffer, empty))
                 sys.stdout.buffer.flush()
+                if at["row"] != expected:
+                    raise ValueError(f"Arrow gives {at['row']:,} of {expected:,} rows")
                 _say({**at, "done": True})
     except (
         pa.ArrowException,
