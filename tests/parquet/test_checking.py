@@ -205,6 +205,7 @@ def test_the_whole_collection_of_bad_files(kind, without_values):
 
 @pytest.mark.parametrize("field", ["min_value", "max_value"])
 def test_statistics_of_another_width(tmp_path, field, without_values):
+    said: dict[str, Any] = {field: b"abc"}
     path = write_file(
         tmp_path / "a.parquet",
         [flat(1)],
