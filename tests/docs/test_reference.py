@@ -102,7 +102,7 @@ def test_the_tree_is_true():
 
 def test_every_variable_is_on_the_page_of_variables():
     page = (DOCS / "environment.md").read_text()
-    read = re.compile(r"""(?:environ\.get\(|environ\[|_flag\(|_path\()\s*["'](\w+)["']""")
+    read = re.compile(r"""(?:environ\.get\(|environ\[|_flag\(|\b_path\()\s*["'](\w+)["']""")
     sources = (DOCS.parent / "src" / "gristmill").rglob("*.py")
     found = {name for source in sources for name in read.findall(source.read_text())}
     assert "HF_HOME" in found
