@@ -48,6 +48,16 @@ GATHERED: dict[str, dict[str, str]] = {
         "TranslationVariableLanguages Value",
         "features.kinds": "FeatureType",
     },
+    "iterable_dataset": {"iterable": "IterableColumn IterableDataset"},
+    "packaged_modules": {
+        "builder.packaged": "_ALL_ALLOWED_EXTENSIONS _EXTENSION_TO_MODULE _MODULE_TO_EXTENSIONS "
+        "_MODULE_TO_METADATA_EXTENSIONS _MODULE_TO_METADATA_FILE_NAMES _PACKAGED_DATASETS_MODULES",
+    },
+    **{
+        f"packaged_modules.{path}": {"builder.packaged": f"{name} {name}Config"}
+        for name in ("Arrow", "Csv", "Generator", "Json", "Parquet", "Text", "Xml")
+        for path in (name.lower(), f"{name.lower()}.{name.lower()}")
+    },
     "streaming": {"download.lazy": "xbasename xjoin xopen"},
     "utils": {
         "download": "DownloadConfig DownloadManager VerificationMode",

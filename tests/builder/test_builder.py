@@ -298,12 +298,16 @@ def test_files_fetched_by_hand(tmp_path):
     Manual(data_dir=str(tmp_path)).download_and_prepare()
 
 
-def test_room_on_the_disk_is_asked_for_where_users_replace_it(monkeypatch):
+def test_room_on_the_disk_is_asked_for_where_users_replace_it(monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(builder, "has_sufficient_disk_space", lambda *args: asked.append(args))
     with pytest.raises(DiskFullError):
         builder_of([{"a": 1}], size_in_bytes=10**6)().download_and_prepare()
     assert asked[0][0] == 10**6
+    (tmp_path / "a.txt").write_text("text")
+    with pytest.raises(DiskFullError):
+        load_dataset("text", data_files=str(tmp_path / "a.txt"))
+    assert len(asked) == 2
 
 
 def test_data_files_are_resolved_and_decide_the_folder(poems):

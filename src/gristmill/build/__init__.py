@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
-__all__ = ["has_sufficient_disk_space"]
+__all__ = ["has_sufficient_disk_space", "is_room_for"]
 
 
 def has_sufficient_disk_space(needed_bytes: int, directory: str | os.PathLike[str] = ".") -> bool:
     """Says whether a disk has room for so many bytes.
 
-    Looked up in this module whenever it is needed, so that clusters whose disks report nonsense can replace it.
+    Looked up whenever it is needed, here and in `gristmill.builder`, so that clusters whose disks report nonsense can
+    replace it (in `datasets`, it is in ``datasets.builder``).
 
     Args:
         needed_bytes: Bytes wanted.
@@ -37,3 +39,18 @@ def has_sufficient_disk_space(needed_bytes: int, directory: str | os.PathLike[st
         return needed_bytes < shutil.disk_usage(folder).free
     except OSError:
         return True
+
+
+_OWN = has_sufficient_disk_space
+
+
+def is_room_for(needed_bytes: int, directory: Path) -> bool:
+    """Asks `has_sufficient_disk_space`, or what a user has put in its place under either name.
+
+    Args:
+        needed_bytes: Bytes wanted.
+        directory: A folder on the disk; it need not exist yet.
+    """
+    above = getattr(sys.modules.get("gristmill.builder"), "has_sufficient_disk_space", _OWN)
+    check = has_sufficient_disk_space if has_sufficient_disk_space is not _OWN else above
+    return bool(check(needed_bytes, directory))

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gristmill import build, config
+from gristmill import config
+from gristmill.build import is_room_for
 from gristmill.build.archives import unpack_archives
 from gristmill.build.downloaded import checksums_of, prepared_size
 from gristmill.build.in_place import use_in_place
@@ -141,8 +142,7 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
 
 
 def _check_room(needed: int, folder: Path) -> None:
-    # Looked up at the call: users replace it where a cluster's disks report nonsense.
-    if not build.has_sufficient_disk_space(needed, folder):
+    if not is_room_for(needed, folder):
         raise DiskFullError.from_sizes(folder, needed, _free(folder))
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill import config
+from gristmill.build import is_room_for
 from gristmill.builder.place import local_files_in
 from gristmill.builder.verifying import verify_checksums, verify_splits
 from gristmill.builder.writing import Parts, name_files, settle, share, write_parts
@@ -104,10 +105,7 @@ def prepare(builder: DatasetBuilder, manager: DownloadManager, plan: Plan) -> Da
         _refuse_other_content(plan.folder)
         sweep(plan.folder.parent)
         needed = builder.info.size_in_bytes or 0
-        from gristmill import builder as room  # not at the top: the room imports this module
-
-        # Looked up at the call: users replace it where a cluster's disks report nonsense.
-        if not room.has_sufficient_disk_space(needed, plan.folder.parent):
+        if not is_room_for(needed, plan.folder.parent):
             raise DiskFullError.from_sizes(plan.folder.parent, needed, _free(plan.folder.parent))
         with atomic_folder(plan.folder) as temporary:
             info = _build(builder, manager, plan, temporary)
