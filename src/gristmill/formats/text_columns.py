@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 __all__ = ["TEXT", "bytes_of", "constant", "edge_bytes", "join", "replaced", "texts_with_bytes"]
 
 TEXT = pa.large_string()
+_PIECE = 1 << 16
 Positions = npt.NDArray[np.int64]
 
 
@@ -57,9 +58,15 @@ def texts_with_bytes(texts: Any, odd: Callable[[npt.NDArray[np.uint8]], npt.NDAr
     offsets, data = _buffers(texts)
     if not len(data):
         return np.empty(0, np.int64)
-    at = np.flatnonzero(odd(data))
-    if not len(at):
-        return at
+    # By the piece, so that what `odd` compares stays in the processor's cache.
+    found_in = [
+        (start, places)
+        for start in range(0, len(data), _PIECE)
+        if len(places := np.flatnonzero(odd(data[start : start + _PIECE])))
+    ]
+    if not found_in:
+        return np.empty(0, np.int64)
+    at = np.concatenate([places + start for start, places in found_in])
     found = np.unique(np.searchsorted(offsets, at, side="right") - 1)
     # A null can lie over bytes.
     return found[texts.is_valid().to_numpy(zero_copy_only=False)[found]] if texts.null_count else found
