@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import struct
 from multiprocessing import context
+from multiprocessing.heap import BufferWrapper
 from typing import Any
 
 _NUMBER = struct.Struct("q")
@@ -26,6 +27,7 @@ class Epoch:
 
     def __init__(self, value: int = 0) -> None:
         self._cell: Any = mmap.mmap(-1, _NUMBER.size)
+        self._shared: Any = None
         self.value = value
 
     @property
@@ -41,16 +43,15 @@ class Epoch:
     def __reduce__(self) -> Any:
         if context.get_spawning_popen() is None:
             return Epoch, (self.value,)
-        # A process that is spawned can't see this memory; from here on both use one that it can.
-        from multiprocessing.sharedctypes import RawArray
+        # A process that is spawned can't see this memory; from here on both use some that it can.
+        if self._shared is None:
+            shared = BufferWrapper(_NUMBER.size)
+            value, self._cell, self._shared = self.value, shared.create_memoryview(), shared
+            self.value = value
+        return _of_shared, (self._shared,)
 
-        if isinstance(self._cell, mmap.mmap):
-            shared = RawArray("b", self._cell[:])
-            self._cell = shared
-        return _of_cell, (self._cell,)
 
-
-def _of_cell(cell: Any) -> Epoch:
+def _of_shared(shared: Any) -> Epoch:
     epoch = Epoch.__new__(Epoch)
-    epoch._cell = cell
+    epoch._shared, epoch._cell = shared, shared.create_memoryview()
     return epoch
