@@ -15,8 +15,8 @@ def no_bars():
 def in_process(monkeypatch):
     """Values are decoded here instead of in a process of their own: for whole files, and many of them."""
 
-    def iter_values(file, path, chunks):
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet:
+    def iter_values(file, chunks):
+        with pq.ParquetFile(file.source.path, coerce_int96_timestamp_unit="us") as parquet:
             for chunk in chunks:
                 batches = parquet.reader.iter_batches(
                     decoding.BATCH_ROWS,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gristmill.parquet.decoding import BATCH_ROWS, find_fault, on_disk
+from gristmill.parquet.decoding import BATCH_ROWS, find_fault
 from gristmill.parquet.encoded import check_dictionary, check_values
 from gristmill.parquet.footer import Chunk, ParquetFile, Place, open_parquet
 from gristmill.parquet.levels import DictionaryPage, PageLevels, iter_decoded_pages
@@ -22,6 +24,7 @@ from gristmill.progress import progress
 _CLOSE_ROWS = 4096
 """Steps in which the rows of a chunk are gone through to find the page of a fault."""
 _BLOOM_HEADER = 256
+_PIECE = 16 << 20
 
 
 @dataclass
@@ -84,17 +87,24 @@ def check(name: str | os.PathLike[str]) -> CheckReport:
         (3, 1, [])
         >>> folder.cleanup()
     """
-    with open_parquet(name) as file:
-        if not file.source.remote:
-            assert isinstance(file.source, LocalSource)  # the one kind that is not remote
-            return _check(file, file.source.path)
-        with (
-            on_disk(file, list(_chunks(file))) as path,
-            ParquetFile(LocalSource(path, file.source.name)) as local,
-        ):
-            report = _check(local, path)
-        report.fetched = file.source.fetched
+    with open_parquet(name) as file, _whole(file) as local:
+        report = _check(local)
+        report.fetched = file.source.fetched if file.source.remote else 0
         return report
+
+
+@contextlib.contextmanager
+def _whole(file: ParquetFile) -> Iterator[ParquetFile]:
+    """Gives a file that is on this machine; all of one that is not is fetched."""
+    if not file.source.remote:
+        yield file
+        return
+    with tempfile.NamedTemporaryFile(prefix="gristmill-", suffix=".parquet") as copy:
+        for at in range(0, file.source.size, _PIECE):
+            copy.write(file.source.read_at(at, min(_PIECE, file.source.size - at)))
+        copy.flush()
+        with ParquetFile(LocalSource(Path(copy.name), file.source.name)) as local:
+            yield local
 
 
 def _chunks(file: ParquetFile) -> Iterator[Chunk]:
@@ -103,7 +113,7 @@ def _chunks(file: ParquetFile) -> Iterator[Chunk]:
             yield file.chunk(group, index)
 
 
-def _check(file: ParquetFile, path: Path) -> CheckReport:
+def _check(file: ParquetFile) -> CheckReport:
     groups = file.metadata.row_groups
     report = CheckReport(file.source.name, sum(group.num_rows for group in groups), len(groups))
     if report.rows != file.metadata.num_rows:
@@ -116,11 +126,11 @@ def _check(file: ParquetFile, path: Path) -> CheckReport:
         for chunk in chunks:
             _check_chunk(file, chunk, report)
             bar.update(chunk.meta.total_compressed_size)
-    fault = find_fault(file, path, chunks)
+    fault = find_fault(file, chunks)
     if fault is not None:
         page = None
         if fault.group is not None and fault.index is not None:
-            page = _page_of_fault(file, path, file.chunk(fault.group, fault.index))
+            page = _page_of_fault(file, file.chunk(fault.group, fault.index))
         raise fault.error(file, page)
     return report
 
@@ -241,7 +251,7 @@ def _check_bloom_filter(file: ParquetFile, chunk: Chunk, place: Place) -> None:
         raise place.error(f"its Bloom filter is said to have {header.numBytes:,} bytes, which can't be")
 
 
-def _page_of_fault(file: ParquetFile, path: Path, chunk: Chunk) -> int | None:
+def _page_of_fault(file: ParquetFile, chunk: Chunk) -> int | None:
     """Finds the page whose values can't be decoded: that of the first row that can't be."""
     numbers: list[int] = []
     starts: list[int] = []
@@ -251,7 +261,7 @@ def _page_of_fault(file: ParquetFile, path: Path, chunk: Chunk) -> int | None:
             numbers.append(found.page.number)
             starts.append(row)
             row += found.rows
-    fault = find_fault(file, path, [chunk], rows=max(1, min(BATCH_ROWS, row // _CLOSE_ROWS)))
+    fault = find_fault(file, [chunk], rows=max(1, min(BATCH_ROWS, row // _CLOSE_ROWS)))
     if fault is None or not numbers:
         return None
     return numbers[max(0, bisect_right(starts, fault.row) - 1)]

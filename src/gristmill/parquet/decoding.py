@@ -19,6 +19,7 @@ import pyarrow as pa
 from gristmill.errors import FileFormatError
 from gristmill.parquet.codecs import LARGEST_PAGE
 from gristmill.parquet.footer import Chunk, ParquetFile, Place
+from gristmill.parquet.pages import SLACK
 from gristmill.parquet.source import LocalSource
 from gristmill.parquet.worker import ALLOCATOR
 
@@ -26,6 +27,7 @@ BATCH_ROWS = 1 << 14
 _MEMORY = 768 << 20
 """Bytes that decoding may take, besides some times the largest chunk."""
 _SECONDS = 60
+_PIECE = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -54,31 +56,27 @@ class DecodingFault:
         )
 
 
-def find_fault(
-    file: ParquetFile, path: Path, chunks: Sequence[Chunk], rows: int = BATCH_ROWS
-) -> DecodingFault | None:
+def find_fault(file: ParquetFile, chunks: Sequence[Chunk], rows: int = BATCH_ROWS) -> DecodingFault | None:
     """Decodes chunks to see whether they can be.
 
     Args:
         file: The file.
-        path: Where its bytes are on this machine.
         chunks: What to decode.
         rows: Rows decoded at a time; few tell more closely where the fault is.
 
     Returns:
         The first fault, or None.
     """
-    with _running(path, chunks, values=False, rows=rows) as process:
+    with _running(file, chunks, values=False, rows=rows) as process:
         _, said = process.communicate()
         return _fault(said, process.returncode)
 
 
-def iter_values(file: ParquetFile, path: Path, chunks: Sequence[Chunk]) -> Iterator[Iterator[pa.Array]]:
+def iter_values(file: ParquetFile, chunks: Sequence[Chunk]) -> Iterator[Iterator[pa.Array]]:
     """Decodes the values of chunks, one chunk after another.
 
     Args:
         file: The file.
-        path: Where its bytes are on this machine.
         chunks: What to decode.
 
     Yields:
@@ -91,7 +89,7 @@ def iter_values(file: ParquetFile, path: Path, chunks: Sequence[Chunk]) -> Itera
         return
     with (
         tempfile.TemporaryFile() as said,
-        _running(path, chunks, values=True, rows=BATCH_ROWS, said=said) as process,
+        _running(file, chunks, values=True, rows=BATCH_ROWS, said=said) as process,
     ):
         for _ in chunks:
             yield _batches(file, process, said)
@@ -111,7 +109,7 @@ def _batches(file: ParquetFile, process: subprocess.Popen[bytes], said: Any) -> 
 
 @contextlib.contextmanager
 def _running(
-    path: Path, chunks: Sequence[Chunk], *, values: bool, rows: int, said: Any = subprocess.PIPE
+    file: ParquetFile, chunks: Sequence[Chunk], *, values: bool, rows: int, said: Any = subprocess.PIPE
 ) -> Iterator[subprocess.Popen[bytes]]:
     largest = max((chunk.meta.total_compressed_size for chunk in chunks), default=0)
     # What a footer says of sizes decompressed may be a lie, but what no codec reaches is no reason to wait.
@@ -119,7 +117,7 @@ def _running(
         min(chunk.meta.total_uncompressed_size, 2000 * chunk.meta.total_compressed_size) for chunk in chunks
     )
     job = {
-        "path": str(path.resolve()),
+        "path": str(_path(file).resolve()),
         "chunks": [(chunk.group, chunk.index, chunk.rows) for chunk in chunks],
         "rows": rows,
         "values": values,
@@ -172,34 +170,42 @@ def _fault(said: bytes, status: int | None) -> DecodingFault | None:
     return DecodingFault(last.get("group"), last.get("index"), int(last.get("row", 0)), problem)
 
 
+def _path(file: ParquetFile) -> Path:
+    assert isinstance(file.source, LocalSource)  # `on_disk` saw to that
+    return file.source.path
+
+
 @contextlib.contextmanager
-def on_disk(file: ParquetFile, chunks: Sequence[Chunk]) -> Iterator[Path]:
-    """Gives a path on this machine where the footer and some chunks of a file can be read.
+def on_disk(file: ParquetFile, chunks: Sequence[Chunk]) -> Iterator[ParquetFile]:
+    """Gives a file on this machine in which some chunks of a file can be read.
 
     Args:
         file: The file; of one on a server, only the chunks named are fetched.
         chunks: What will be read.
 
     Yields:
-        The path. A file fetched for it has holes for everything else, and is gone after the block.
+        The file itself, if it is on this machine; else one with holes for everything else, gone after the block.
     """
     source = file.source
     if isinstance(source, LocalSource):
-        yield source.path
+        yield file
         return
     with tempfile.NamedTemporaryFile(prefix="gristmill-", suffix=".parquet") as sparse:
         end = source.size - 8 - file.footer_size
-        spans = [(0, 4), (end, source.size - end)]
-        # Some more than stated, for writers that leave a page header out of their count.
-        spans += [
-            (c.start, min(c.meta.total_compressed_size + 100, end - c.start))
-            for c in chunks
-            if c.meta.num_values
-        ]
+        spans = [(0, 4), (end, source.size - end), *_spans(file, chunks, end)]
         sparse.truncate(source.size)
         for offset, length in spans:
             sparse.seek(offset)
-            for at in range(offset, offset + length, 16 << 20):
-                sparse.write(source.read_at(at, min(16 << 20, offset + length - at)))
+            for at in range(offset, offset + length, _PIECE):
+                sparse.write(source.read_at(at, min(_PIECE, offset + length - at)))
         sparse.flush()
-        yield Path(sparse.name)
+        with ParquetFile(LocalSource(Path(sparse.name), source.name)) as local:
+            yield local
+
+
+def _spans(file: ParquetFile, chunks: Sequence[Chunk], end: int) -> Iterator[tuple[int, int]]:
+    """Gives where chunks and their indexes are: offset, length."""
+    for chunk in chunks:
+        if chunk.meta.num_values:
+            # Some more than stated, for writers that leave a page header out of their count.
+            yield chunk.start, min(chunk.meta.total_compressed_size + SLACK, end - chunk.start)

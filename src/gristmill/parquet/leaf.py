@@ -94,11 +94,11 @@ def iter_leaf(file: ParquetFile, column: str, first: int = 0, last: int | None =
             wanted.append((file.chunk(group, index), row))
         row += described.num_rows
     chunks = [chunk for chunk, _ in wanted]
-    with on_disk(file, chunks) as path:
-        for (chunk, start), values in zip(wanted, iter_values(file, path, chunks), strict=True):
+    with on_disk(file, chunks) as local:
+        for (chunk, start), values in zip(wanted, iter_values(local, chunks), strict=True):
             # Levels first: their errors name the page, Arrow's only the chunk.
-            repetition, definition = _levels(file, chunk)
-            yield from _batches(file, chunk, leaf, start, (first, last), repetition, definition, values)
+            repetition, definition = _levels(local, chunk)
+            yield from _batches(local, chunk, leaf, start, (first, last), repetition, definition, values)
 
 
 def _levels(

@@ -15,7 +15,7 @@ from gristmill.parquet.thrift import decode
 
 _WINDOW = 1 << 12
 _LARGEST_HEADER = 16 << 20
-_SLACK = 100
+SLACK = 100
 """Bytes by which old writers state a chunk too short: they left a page header out."""
 
 
@@ -80,7 +80,7 @@ def iter_pages(file: ParquetFile, chunk: Chunk, data: bytes | None = None) -> It
     place = file.chunk_place(chunk.group, chunk.index)
     position, end = chunk.start, chunk.start + chunk.meta.total_compressed_size
     # Up to the footer, for the writers that state a chunk too short.
-    limit = min(end + _SLACK, file.source.size - 8 - file.footer_size)
+    limit = min(end + SLACK, file.source.size - 8 - file.footer_size)
     values = number = 0
     while values < chunk.meta.num_values:
         here = Place(place.file, place.group, place.column, number)

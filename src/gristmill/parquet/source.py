@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from gristmill.errors import FileFormatError, FileMissingError, InvalidArgumentError, RangeIgnoredError
+from gristmill.errors import FileFormatError, FileMissingError
 from gristmill.files.borders import reading
-from gristmill.files.http import HttpSession
-from gristmill.files.ranges import parse_content_range
+from gristmill.files.remote import local_path
 from gristmill.hub.client import HubClient
-
-_HUB_FILE = re.compile(r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)")
-TAIL = 1 << 16
-"""Bytes of a remote file's end that the first request asks for; most footers are smaller."""
+from gristmill.partial.opening import open_source as open_ranges
+from gristmill.partial.source import TAIL_BYTES, RangeSource
 
 
 class Source(Protocol):
@@ -91,58 +87,36 @@ class LocalSource:
 class RemoteSource:
     """A file on a server that answers ranges; its end is fetched first and kept."""
 
-    url: str
-    session: HttpSession
+    ranges: RangeSource
     name: str = ""
     size: int = 0
     fetched: int = 0
     remote: bool = True
-    requests: int = 0
     _tail: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
-        self.name = self.name or self.url
-        self._tail, self.size = self.session.policy.run(self._read_tail, f"GET {self.url}")
-        self._count(len(self._tail))
-
-    def _count(self, size: int) -> None:
-        self.fetched += size
-        self.requests += 1
-
-    def _read_tail(self) -> tuple[bytes, int]:
-        headers = {"Range": f"bytes=-{TAIL}", "Accept-Encoding": "identity"}
-        with self.session.open(self.url, headers=headers, accept=(200, 206, 416)) as response:
-            got = parse_content_range(response.headers.get("content-range"))
-            if response.status_code != 206 or got is None or got.total is None or got.last + 1 != got.total:
-                problem = f"The last {TAIL:,} bytes were asked for and something else was answered"
-                raise RangeIgnoredError.at_url(problem, self.url, response.status_code)
-            body, wanted = bytearray(), got.total - got.first
-            for piece in response.iter_bytes():
-                body += piece
-                if len(body) > min(wanted, TAIL):
-                    break
-        if len(body) != wanted or wanted > TAIL:
-            problem = f"{wanted:,} bytes of a range were announced and {len(body):,} came"
-            raise RangeIgnoredError.at_url(problem, self.url, 206)
-        return bytes(body), got.total
+        self.name = self.name or self.ranges.name
+        self.size = self.ranges.size
+        length = min(self.size, TAIL_BYTES)
+        self._tail = self.ranges.tail
+        if not self._tail and length:
+            self._tail = self.ranges.read(self.size - length, length)
+        self.fetched = len(self._tail)
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Reads exactly `length` bytes at `offset`, without a request where the file's end has them."""
         _check_span(self, offset, length)
         start = self.size - len(self._tail)
-        if not length:
-            return b""
-        if offset >= start:
-            return self._tail[offset - start : offset - start + length]
-        got = self.session.get_range(self.url, offset, length)
-        self._count(len(got))
+        if not length or offset >= start:
+            return self._tail[offset - start : offset - start + length] if length else b""
+        got = self.ranges.read(offset, length)
+        self.fetched += len(got)
         if len(got) != length:
             raise FileFormatError.at("it became shorter while it was read", file=self.name)
         return got
 
     def close(self) -> None:
-        """Closes the connections."""
-        self.session.close()
+        """Nothing is held open: connections belong to their session."""
 
 
 def _check_span(source: Source, offset: int, length: int) -> None:
@@ -157,41 +131,26 @@ def open_source(name: str | os.PathLike[str]) -> Source:
     """Opens what a user names.
 
     Args:
-        name: A path, an http(s) URL, or ``hf://datasets/namespace/name[@revision]/path``.
+        name: A path, an http(s) URL, ``hf://datasets/namespace/name[@revision]/path``, or a URL that fsspec knows.
 
     Returns:
-        The source; of a Hub file at a fixed commit, which its name tells.
+        The source; of a Hub file at a fixed commit.
 
     Raises:
         FileMissingError: No such file.
-        InvalidArgumentError: A URL of another kind.
+        InvalidArgumentError: A URL of an unknown kind.
         RangeIgnoredError: The server does not answer ranges.
         OfflineError: Offline, and the file is not in the cache.
         HubError: The server refuses or can't be reached.
     """
     text = os.fspath(name)
-    scheme, mark, _ = text.partition("://")
-    if not mark or scheme == "file":
-        path = Path(text.removeprefix("file://"))
+    path = local_path(text)
+    if path is not None:
         if path.is_dir():
             raise FileMissingError.from_path(path, "It is a folder; name one of its files.")
         return LocalSource(path)
-    if scheme in ("http", "https"):
-        client = HubClient()
-        if client.offline:
-            client.get_range(text, 0, 1)  # words the refusal
-        return RemoteSource(text, client.session)
-    match = _HUB_FILE.fullmatch(text)
-    if match is None:
-        expected = "a path, an http(s) URL, or hf://datasets/namespace/name[@revision]/path"
-        raise InvalidArgumentError.from_value("file", text, expected)
-    return _hub_source(match["repo"], (match["revision"] or "main").replace("%2F", "/"), match["path"])
-
-
-def _hub_source(repo_id: str, revision: str, path: str) -> Source:
     client = HubClient()
-    repo = client.pin(repo_id, revision)
-    name = f"hf://datasets/{repo_id}@{repo.commit}/{path}"
-    if client.offline:
-        return LocalSource(repo.download(path), name)
-    return RemoteSource(client.resolve_url(repo_id, repo.commit, path), client.session, name)
+    if client.offline and not text.startswith("hf://"):
+        client.get_range(text, 0, 1)  # words the refusal
+    found = open_ranges(text, None, None, client=client)
+    return LocalSource(found, text) if isinstance(found, Path) else RemoteSource(found)
