@@ -65,7 +65,7 @@ else:
 """
 
 SCRIPT = """
-import sys
+import subprocess, sys
 import datasets
 import helper
 from datasets.utils.version import Version
@@ -74,8 +74,10 @@ def work(row):
     return {"b": datasets.Value("int8").dtype, "c": helper.NAME}
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
     data = datasets.Dataset.from_dict({"a": [1, 2, 3]}).map(work, num_proc=2)
     print(data["b"][:], data["c"][0], sys.argv[1:])
+    subprocess.run([sys.executable, "-c", "import datasets; print(datasets.__name__)"], check=True)
     sys.exit(7)
 """
 
@@ -96,7 +98,9 @@ def test_a_script_as_it_is_with_its_own_arguments_and_workers(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "helper.py").write_text("import datasets\nNAME = datasets.__name__\n")
     done = run("-m", "gristmill", "run", str(tmp_path / "script.py"), "--seed", "3", "--json", "-h")
-    assert done.stdout == "['int8', 'int8', 'int8'] gristmill ['--seed', '3', '--json', '-h']\n", done.stderr
+    assert done.stdout == "['int8', 'int8', 'int8'] gristmill ['--seed', '3', '--json', '-h']\ngristmill\n", (
+        done.stderr
+    )
     assert done.returncode == 7
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from gristmill.errors import GristmillError
 
-__all__ = ["GATHERED", "MOVED", "install", "stand_in_for_datasets"]
+__all__ = ["GATHERED", "MOVED", "STAND_IN", "install", "stand_in_for_datasets"]
 
 MOVED = {
     "download.download_config": "download.config",
@@ -88,7 +88,8 @@ GATHERED: dict[str, dict[str, str]] = {
 """Old path -> module of today (of another package after a ``!``) -> the names taken from it."""
 
 _OURS, _THEIRS = "gristmill", "datasets"
-_STAND_IN = Path(__file__).parent / "_stand_in"
+STAND_IN = Path(__file__).parent / "_stand_in"
+"""A folder for the search path, in which `datasets` is found and is Gristmill."""
 
 
 class _SameModule(Loader):
@@ -217,7 +218,7 @@ def stand_in_for_datasets() -> None:
     """
     package = importlib.import_module(_OURS)
     there = sys.modules.get(_THEIRS, package)
-    if there is not package and not str(getattr(there, "__file__", None)).startswith(str(_STAND_IN)):
+    if there is not package and not str(getattr(there, "__file__", None)).startswith(str(STAND_IN)):
         raise GristmillError(
             "The library datasets is imported already, so it can't be replaced. Import gristmill.as_datasets before "
             "anything that imports datasets, or run the program with `gristmill run script.py`."
@@ -226,7 +227,7 @@ def stand_in_for_datasets() -> None:
     sys.meta_path[:] = [_finder, *(finder for finder in sys.meta_path if finder is not _finder)]
     _finder.theirs = True
     # Worker processes get this path, and find there what makes them do the same; so does whoever asks for the version.
-    if str(_STAND_IN) not in sys.path:
-        sys.path.insert(0, str(_STAND_IN))
+    if str(STAND_IN) not in sys.path:
+        sys.path.insert(0, str(STAND_IN))
     importlib.invalidate_caches()
     sys.modules[_THEIRS] = package

@@ -123,8 +123,7 @@ def find_prepared(folder: Path, suffix: str) -> DatasetInfo | None:
     """
     try:
         info = DatasetInfo.from_directory(str(folder))
-        with reading(folder / SOURCES_FILENAME, "JSON"):
-            sources = json.loads((folder / SOURCES_FILENAME).read_text(encoding="utf-8"))
+        sources = _read_sources(folder / SOURCES_FILENAME)
         files = [
             path
             for split in (info.splits or {}).values()
@@ -140,6 +139,14 @@ def find_prepared(folder: Path, suffix: str) -> DatasetInfo | None:
         _log.info("%s: %s has changed, so it is prepared again", folder, changed[0])
         return None
     return info
+
+
+def _read_sources(path: Path) -> dict[str, Any]:
+    if not path.exists():  # prepared by `datasets`, which does not record them
+        return {}
+    with reading(path, "JSON"):
+        sources: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return sources
 
 
 def split_files(folder: Path, info: DatasetInfo, split: SplitInfo, suffix: str) -> list[Path]:

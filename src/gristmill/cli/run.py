@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -23,11 +24,13 @@ def run_command(module: bool, script: str, arguments: tuple[str, ...]) -> None:
 
     Everything after SCRIPT is for the script.
     """
-    from gristmill.legacy import stand_in_for_datasets
+    from gristmill.legacy import STAND_IN, stand_in_for_datasets
 
     if not module and not Path(script).is_file():
         raise click.UsageError(f"There is no file {script}.")
     stand_in_for_datasets()
+    # Programs that the script starts (torchrun, accelerate) find Gristmill in the same way as its workers.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(STAND_IN), os.environ.get("PYTHONPATH")]))
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path.cwd()) if module else str(Path(script).resolve().parent))
     try:
