@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import gristmill
+from gristmill import config
 from gristmill.build.archives import format_of_members, unpack_archives
 from gristmill.build.local import local_file
 from gristmill.build.source import SplitSource
@@ -93,6 +94,14 @@ def test_archives_in_a_folder_are_loaded_as_the_splits_they_are_named_after(arch
     loaded = gristmill.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
     assert {name: split["a"][:] for name, split in loaded.items()} == {"train": [2, 3], "test": [4]}
     assert not list((tmp_path / "cache").rglob("*extracted*"))
+
+
+def test_archives_are_streamed_from_the_folder_of_extracted_ones(archive, tmp_path):
+    with config.override(EXTRACTED_DATASETS_PATH=tmp_path / "extracted"):
+        for _ in range(2):
+            stream = gristmill.load_dataset("csv", data_files=str(archive), split="train", streaming=True)
+            assert [row["a"] for row in stream] == [2, 3]
+    assert len(list((tmp_path / "extracted").iterdir())) == 1
 
 
 def test_archives_are_data_files_of_any_format(archive, tmp_path):

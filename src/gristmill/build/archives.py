@@ -10,13 +10,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gristmill import config
 from gristmill.build.source import DataFile, SplitSource
+from gristmill.build.user_files import plain_name
 from gristmill.errors import DataFilesNotFoundError
 from gristmill.files.archives import archive_suffix, detect_archive, extract_archive, list_members
+from gristmill.files.lock import lock
 from gristmill.files.patterns import is_hidden, natural_key
-from gristmill.files.split_names import KNOWN_SUFFIXES, format_of, is_data_file, main_format
+from gristmill.files.split_names import (
+    KNOWN_SUFFIXES,
+    format_of,
+    is_archive_file,
+    is_data_file,
+    main_format,
+)
 
-__all__ = ["format_of_members", "unpack_archives"]
+__all__ = ["enter_archives", "format_of_members", "unpack_archives"]
 
 
 def format_of_members(file: DataFile, path: Path) -> str | None:
@@ -68,8 +77,9 @@ def unpack_archives(
             found.append(path)
             continue
         inside = folder / hashlib.sha256(file.identity.encode()).hexdigest()[:32]
-        if not inside.is_dir():
-            extract_archive(path, inside, file.name)
+        with lock(folder / f"{inside.name}.lock"):
+            if not inside.is_dir():
+                extract_archive(path, inside, file.name)
         for name in _data_files(inside, source.format, file):
             member = inside / name
             status = member.stat()
@@ -77,6 +87,36 @@ def unpack_archives(
             files.append(DataFile(f"{kind}://{name}::{file.name}", identity, status.st_size, member))
             found.append(member)
     return (source if tuple(files) == source.files else replace(source, files=tuple(files))), found
+
+
+def enter_archives(source: SplitSource) -> SplitSource:
+    """Fetches the archives among the files of a split and puts what is inside in their place, for reading at any time.
+
+    Args:
+        source: A split; which files are archives is told by their names. What is inside is extracted to
+            `config.EXTRACTED_DATASETS_PATH` and stays there.
+
+    Returns:
+        The split with the files inside, all of them here; the very same split if there is no archive.
+
+    Raises:
+        DataFilesNotFoundError: An archive holds no data file.
+        FileFormatError: An archive is damaged.
+        DataError: One has too many members, or grows too large.
+        UnsafePathError: A name inside leaves the folder.
+        HubError: An archive can't be fetched.
+    """
+    if not any(is_archive_file(plain_name(file.name)) for file in source.files):
+        return source
+    files: list[DataFile] = []
+    for file in source.files:
+        if not is_archive_file(plain_name(file.name)):
+            files.append(file)
+            continue
+        paths = source.fetch([file])
+        inside, _ = unpack_archives(replace(source, files=(file,)), paths, config.EXTRACTED_DATASETS_PATH)
+        files += inside.files
+    return replace(source, files=tuple(files))
 
 
 def _data_files(inside: Path, format: str, file: DataFile) -> list[str]:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gristmill.build.archives import enter_archives
 from gristmill.build.columns import SplitColumns
 from gristmill.build.named_files import files_by_split
 from gristmill.build.resolve import Request, from_format
@@ -32,8 +33,9 @@ def files_of_source(source: SplitSource) -> Node:
 
     Raises:
         SchemaConflictError: Columns of a name have no common type.
-        FileFormatError: A schema can't be read.
+        FileFormatError: A schema can't be read, or an archive is damaged.
     """
+    source = enter_archives(source)
     files = [StreamFile(file.name, file.path, partial(_fetched, source, file)) for file in source.files]
     return Files.of_files(
         source.format,
