@@ -1,6 +1,7 @@
 """Every node resumes exactly, and shares its rows evenly."""
 
 import functools
+import json
 
 import numpy as np
 import pyarrow as pa
@@ -42,8 +43,8 @@ def folder(tmp):
     lines = data.to_pylist()
     for number in range(2):
         part = lines[number * 15 : number * 15 + 15]
-        (tmp / f"l{number}.jsonl").write_text("".join('{"a": %(a)d, "t": "%(t)s"}\n' % row for row in part))
-        (tmp / f"c{number}.csv").write_text("a,t\n" + "".join("%(a)d,%(t)s\n" % row for row in part))
+        (tmp / f"l{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
+        (tmp / f"c{number}.csv").write_text("a,t\n" + "".join(f"{row['a']},{row['t']}\n" for row in part))
         (tmp / f"x{number}.txt").write_text("".join(row["t"] + "\n" for row in part))
     return tmp
 

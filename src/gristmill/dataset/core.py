@@ -47,6 +47,7 @@ from gristmill.features.convert import from_arrow_type
 from gristmill.features.picking import check_features, pick_features, rename_features
 from gristmill.features.schema import schema_metadata
 from gristmill.fingerprint import Hasher, validate_fingerprint
+from gristmill.formats.sql_write import write_sql
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
 from gristmill.iterable import IterableDataset
@@ -422,7 +423,7 @@ class Dataset(IndexableMixin, InfoMixin):
         Raises:
             CastError: A value does not fit its feature.
         """
-        return cls(frames.from_polars(df, wanted_features(features, info)), info, split)
+        return cls(making.polars_to_table(df, wanted_features(features, info)), info, split)
 
     @staticmethod
     def from_csv(
@@ -1872,7 +1873,7 @@ class Dataset(IndexableMixin, InfoMixin):
             DatabaseError: The database refuses; nothing is written then.
             MissingDependencyError: The connection needs SQLAlchemy, and it is not installed.
         """
-        return sql_module.write_sql(self._view, name, con, batch_size, **sql_writer_kwargs)
+        return write_sql(self._view.blocks, self._view.schema, name, con, batch_size, **sql_writer_kwargs)
 
     def to_parquet(
         self,

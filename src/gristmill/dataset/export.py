@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import re
 import shutil
@@ -16,7 +15,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.arguments import file_path
 from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
 from gristmill.errors import InvalidArgumentError
@@ -25,8 +23,9 @@ from gristmill.features.schema import schema_metadata
 from gristmill.files.atomic import temporary_name
 from gristmill.files.borders import writing
 from gristmill.files.compression import compression_suffix
-from gristmill.files.remote import local_path, upload_files, uploaded_file
+from gristmill.files.remote import local_path, upload_files
 from gristmill.files.temporary import temporary_prefix
+from gristmill.formats.exporting import check_target, opened_target
 from gristmill.formats.registry import get_format
 from gristmill.table.view import View
 
@@ -62,22 +61,14 @@ def write_rows(
         InvalidArgumentError: An option is not known.
         FileError: A file can't be written.
     """
-    if not hasattr(target, "write"):
-        target = file_path("path_or_buf", target)
-    elif isinstance(target, io.TextIOBase):
-        raise InvalidArgumentError.from_value("path_or_buf", target, 'a file opened for bytes (mode "wb")')
+    target = check_target(target)
     write = _Writer(view, view.schema.with_metadata(schema_metadata(features)), format, options)
     if sharding is not None:
         if not isinstance(target, str | os.PathLike):
             raise InvalidArgumentError("Several files can't be written to one open file: pass a path.")
         return _write_shards(write, os.fspath(target), storage_options, sharding)
-    with contextlib.ExitStack() as stack:
-        if isinstance(target, str | os.PathLike):
-            local = local_path(target)
-            target = (
-                stack.enter_context(uploaded_file(str(target), storage_options)) if local is None else local
-            )
-        return write.to(target)
+    with opened_target(target, storage_options) as opened:
+        return write.to(opened)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Polars frames to tables and back."""
+"""Rows as polars frames."""
 
 from __future__ import annotations
 
@@ -7,31 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import InvalidArgumentError
-from gristmill.features import Features
-from gristmill.features.cast import cast_table
 from gristmill.optional import require
 from gristmill.table.view import View
-
-
-def from_polars(frame: Any, features: Features | None) -> pa.Table:
-    """Makes a table of a polars frame; the memory is shared where the types are Arrow's own.
-
-    Args:
-        frame: The frame; a lazy one is computed.
-        features: What the columns shall be.
-
-    Raises:
-        InvalidArgumentError: It is none.
-        CastError: A value does not fit its feature.
-    """
-    frame = frame.collect() if hasattr(frame, "collect") else frame
-    if not hasattr(frame, "to_arrow"):
-        raise InvalidArgumentError.from_value("df", frame, "a polars.DataFrame")
-    table = frame.to_arrow()
-    # Categories and views are ways to store text; the column is the text.
-    wanted = Features.from_arrow_schema(table.schema) if features is None else features
-    return cast_table(table, wanted)
 
 
 def to_polars(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,8 @@ from gristmill.files.atomic import temporary_name
 from gristmill.files.borders import writing
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.formats.sql import SqlOptions, iter_query_tables
-from gristmill.formats.sql_write import write_query_rows
-from gristmill.table.view import View
 
-__all__ = ["query_file", "read_sql", "write_sql"]
+__all__ = ["query_file", "read_sql"]
 
 _OPTIONS = ("params", "columns", "chunksize", "index_col", "coerce_float", "parse_dates")
 
@@ -96,62 +93,3 @@ def _grow(growing: GrowingTable, options: SqlOptions, features: Features | None)
     wanted = None if features is None else Features(features)
     for table in iter_query_tables(options):
         growing.write(table if wanted is None else cast_table(table, wanted, first_row=growing.num_rows))
-
-
-def write_sql(
-    view: View,
-    name: str,
-    con: Any,
-    batch_size: int | None,
-    *,
-    if_exists: str = "fail",
-    index: bool = False,
-    index_label: str | None = None,
-    schema: str | None = None,
-    dtype: Any = None,
-    chunksize: int | None = None,
-    method: Any = None,
-    **options: Any,
-) -> int:
-    """Writes rows to a table of a database, all in one transaction where the database allows it.
-
-    Args:
-        view: The rows.
-        name: The table.
-        con: A URI, or an open connection.
-        batch_size: Rows sent at once.
-        if_exists: ``"fail"``, ``"replace"`` or ``"append"``.
-        index: Also write row numbers as a column.
-        index_label: What to call it; ``"index"`` by default.
-        schema: Schema of the database that the table is in.
-        dtype: Types of columns in the database.
-        chunksize: Another name for `batch_size`.
-        method: Accepted: None and ``"multi"``, which mean the same here.
-        **options: None others are known.
-
-    Returns:
-        The number of rows written.
-
-    Raises:
-        InvalidArgumentError: A column is nested, the table exists, or an option can't be used.
-        DatabaseError: The database refuses.
-        CastError: A value can't be kept by a database.
-        MissingDependencyError: SQLAlchemy is needed and not installed.
-    """
-    known = ["if_exists", "index", "index_label", "schema", "dtype", "chunksize", "method"]
-    for option in options:
-        raise InvalidArgumentError.from_choice("to_sql option", option, known)
-    if method not in (None, "multi"):
-        raise InvalidArgumentError.from_value("method", method, 'None or "multi": rows are sent in batches')
-    size = batch_size or chunksize or 1000
-    if type(size) is not int or size < 1:
-        raise InvalidArgumentError.from_value("batch_size", size, "a positive number of rows")
-
-    def pieces() -> Iterator[pa.Table]:
-        for start in range(0, view.num_rows, size):
-            yield view.take(range(start, min(view.num_rows, start + size)))
-
-    return write_query_rows(
-        pieces(), view.schema, name, con, if_exists=if_exists, index=index, index_label=index_label, namespace=schema,
-        dtype=dtype,
-    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +15,66 @@ from gristmill.formats.sql_connection import connected, is_alchemy, quoted, talk
 from gristmill.formats.sql_types import alchemy_type, sqlite_type, to_parameters
 from gristmill.optional import require
 
-__all__ = ["write_query_rows"]
+__all__ = ["write_query_rows", "write_sql"]
 
 _WAYS = ("fail", "replace", "append")
+
+
+def write_sql(
+    pieces: Callable[[int], Iterable[pa.Table]],
+    columns: pa.Schema,
+    name: str,
+    con: Any,
+    batch_size: int | None,
+    *,
+    if_exists: str = "fail",
+    index: bool = False,
+    index_label: str | None = None,
+    schema: str | None = None,
+    dtype: Any = None,
+    chunksize: int | None = None,
+    method: Any = None,
+    **options: Any,
+) -> int:
+    """Writes rows to a table of a database, all in one transaction where the database allows it.
+
+    Args:
+        pieces: Gives the rows, so many at a time.
+        columns: Their columns.
+        name: The table.
+        con: A URI, or an open connection.
+        batch_size: Rows sent at once.
+        if_exists: ``"fail"``, ``"replace"`` or ``"append"``.
+        index: Also write row numbers as a column.
+        index_label: What to call it; ``"index"`` by default.
+        schema: Schema of the database that the table is in.
+        dtype: Types of columns in the database.
+        chunksize: Another name for `batch_size`.
+        method: Accepted: None and ``"multi"``, which mean the same here.
+        **options: None others are known.
+
+    Returns:
+        The number of rows written.
+
+    Raises:
+        InvalidArgumentError: A column is nested, the table exists, or an option can't be used.
+        DatabaseError: The database refuses.
+        CastError: A value can't be kept by a database.
+        MissingDependencyError: SQLAlchemy is needed and not installed.
+    """
+    known = ["if_exists", "index", "index_label", "schema", "dtype", "chunksize", "method"]
+    for option in options:
+        raise InvalidArgumentError.from_choice("to_sql option", option, known)
+    if method not in (None, "multi"):
+        raise InvalidArgumentError.from_value("method", method, 'None or "multi": rows are sent in batches')
+    size = batch_size or chunksize or 1000
+    if type(size) is not int or size < 1:
+        raise InvalidArgumentError.from_value("batch_size", size, "a positive number of rows")
+
+    return write_query_rows(
+        pieces(size), columns, name, con, if_exists=if_exists, index=index, index_label=index_label, namespace=schema,
+        dtype=dtype,
+    )  # fmt: skip
 
 
 def write_query_rows(

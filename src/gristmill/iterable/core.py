@@ -6,12 +6,12 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gristmill.arguments import whole_number
+from gristmill.arguments import row_count, whole_number
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.formatting import FormatSpec
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
-from gristmill.iterable import opening, plans, walking
+from gristmill.iterable import export, opening, plans, walking
 from gristmill.iterable.column import IterableColumn
 from gristmill.iterable.epoch import Epoch
 from gristmill.iterable.node import Node
@@ -248,6 +248,28 @@ class IterableDataset(InfoMixin):
         table = making.frame_to_table(df, wanted_features(features, info), preserve_index)
         return cls._of_table(table, info, split, num_shards)
 
+    @classmethod
+    def from_polars(
+        cls,
+        df: Any,
+        features: Features | None = None,
+        info: DatasetInfo | None = None,
+        split: NamedSplit | None = None,
+    ) -> IterableDataset:
+        """Makes a stream of a polars frame, whose memory is shared where the types are Arrow's own.
+
+        Args:
+            df: The frame; a lazy one is computed.
+            features: What the columns are.
+            info: What is known about the dataset.
+            split: Name of the split.
+
+        Raises:
+            InvalidArgumentError: It is none.
+            CastError: A value does not fit.
+        """
+        return cls._of_table(making.polars_to_table(df, wanted_features(features, info)), info, split, 1)
+
     @staticmethod
     def from_csv(
         path_or_paths: Any,
@@ -464,6 +486,159 @@ class IterableDataset(InfoMixin):
         if self._start is not None and self._start["epoch"] != number:
             self._start = None  # a place in one epoch means nothing in another
         self._epoch.value = number
+
+    # ---------------------------------------------------------------- all rows
+
+    def to_dict(self, batch_size: int | None = None, batched: bool = False) -> Any:
+        """Gives all rows as a dict of columns of Python objects.
+
+        Args:
+            batch_size: Rows a batch, with `batched`.
+            batched: Give an iterator of batches.
+
+        Example:
+            >>> IterableDataset.from_dict({"a": [1, 2]}).to_dict()
+            {'a': [1, 2]}
+        """
+        return self._all("python", batch_size, batched)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Gives all rows as a list of dicts of Python objects."""
+        return list(self._begin().rows(FormatSpec()))
+
+    def to_pandas(self, batch_size: int | None = None, batched: bool = False) -> Any:
+        """Gives all rows as a pandas frame.
+
+        Args:
+            batch_size: Rows a batch, with `batched`.
+            batched: Give an iterator of frames.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        return self._all("pandas", batch_size, batched)
+
+    def _all(self, type: str, batch_size: int | None, batched: bool) -> Any:
+        size = row_count("batch_size", batch_size) or 1000
+        spec = FormatSpec.parse(type, None, False, {}, [])
+        if batched:
+            return self._begin().batches(spec, size, False)
+        return export.read_as(self._begin(), spec.type)
+
+    def to_polars(
+        self,
+        batch_size: int | None = None,
+        batched: bool = False,
+        schema_overrides: dict[str, Any] | None = None,
+        rechunk: bool = True,
+    ) -> Any:
+        """Gives all rows as a polars frame.
+
+        Args:
+            batch_size: Rows a batch, with `batched`.
+            batched: Give an iterator of frames.
+            schema_overrides: Types of columns in polars.
+            rechunk: Join the pieces of each column in memory.
+
+        Raises:
+            MissingDependencyError: polars is not installed.
+        """
+        size = row_count("batch_size", batch_size) or 1000
+        if batched:
+            return export.iter_polars(self._begin(), size, schema_overrides, rechunk)
+        return export.to_polars(export.read_whole(self._begin()), schema_overrides, rechunk)
+
+    def to_csv(
+        self,
+        path_or_buf: Any,
+        batch_size: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+        **to_csv_kwargs: Any,
+    ) -> int:
+        """Writes all rows to a CSV file as they are read; the file appears when it is whole.
+
+        Where the columns are not known, as after `map`, the rows go to a temporary file first, since the last one may
+        still change their types.
+
+        Args:
+            path_or_buf: Path, URL of another file system, or an open binary file.
+            batch_size: Rows written at once.
+            storage_options: Options of another file system.
+            **to_csv_kwargs: Options of the writer, see `Dataset.to_csv`.
+
+        Returns:
+            Bytes written.
+
+        Raises:
+            FileError: The file can't be written.
+            InvalidArgumentError: An option is not known.
+        """
+        return self._write("csv", path_or_buf, batch_size, storage_options, to_csv_kwargs)
+
+    def to_json(
+        self,
+        path_or_buf: Any,
+        batch_size: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+        **to_json_kwargs: Any,
+    ) -> int:
+        """Writes all rows to a JSON file, an object a line; see `to_csv`.
+
+        Args:
+            path_or_buf: As there.
+            batch_size: As there.
+            storage_options: As there.
+            **to_json_kwargs: Options of the writer, see `Dataset.to_json`.
+
+        Returns:
+            Bytes written.
+        """
+        return self._write("json", path_or_buf, batch_size, storage_options, to_json_kwargs)
+
+    def to_parquet(
+        self,
+        path_or_buf: Any,
+        batch_size: int | None = None,
+        storage_options: dict[str, Any] | None = None,
+        **parquet_writer_kwargs: Any,
+    ) -> int:
+        """Writes all rows to a Parquet file; see `to_csv`.
+
+        Args:
+            path_or_buf: As there.
+            batch_size: As there.
+            storage_options: As there.
+            **parquet_writer_kwargs: Options of the writer, see `Dataset.to_parquet`.
+
+        Returns:
+            Bytes written.
+        """
+        return self._write("parquet", path_or_buf, batch_size, storage_options, parquet_writer_kwargs)
+
+    def _write(
+        self, format: str, target: Any, batch_size: int | None, storage: Any, options: Mapping[str, Any]
+    ) -> int:
+        size = row_count("batch_size", batch_size)
+        return export.write_stream(self._begin(), format, target, size, storage, options)
+
+    def to_sql(self, name: str, con: Any, batch_size: int | None = None, **sql_writer_kwargs: Any) -> int:
+        """Writes all rows to a table of a database; see `Dataset.to_sql`.
+
+        Args:
+            name: The table.
+            con: A URI, or an open connection.
+            batch_size: Rows sent at once.
+            **sql_writer_kwargs: As there.
+
+        Returns:
+            The number of rows written.
+
+        Raises:
+            InvalidArgumentError: A column is nested, or the table exists.
+            DatabaseError: The database refuses.
+        """
+        size = row_count("batch_size", batch_size)
+        return export.write_database(self._begin(), name, con, size, sql_writer_kwargs)
 
     # ---------------------------------------------------------------- changing rows
 

@@ -121,3 +121,23 @@ def frame_to_table(frame: Any, features: Features | None, preserve_index: bool |
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise CastError.at(f"the frame can't be stored: {error}") from error
     return table if features is None else cast_table(table, features)
+
+
+def polars_to_table(frame: Any, features: Features | None) -> pa.Table:
+    """Makes a table of a polars frame; the memory is shared where the types are Arrow's own.
+
+    Args:
+        frame: The frame; a lazy one is computed.
+        features: What the columns shall be.
+
+    Raises:
+        InvalidArgumentError: It is none.
+        CastError: A value does not fit its feature.
+    """
+    frame = frame.collect() if hasattr(frame, "collect") else frame
+    if not hasattr(frame, "to_arrow"):
+        raise InvalidArgumentError.from_value("df", frame, "a polars.DataFrame")
+    table = frame.to_arrow()
+    # Categories and views are ways to store text; the column is the text.
+    wanted = Features.from_arrow_schema(table.schema) if features is None else features
+    return cast_table(table, wanted)
