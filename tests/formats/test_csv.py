@@ -445,3 +445,50 @@ def test_positions_lead_back_in_every_dialect(path, options):
             for row in batch.to_pylist()
         ]
         assert rest == list(range(position.row, 200))
+
+
+odd_cells = st.sampled_from(
+    ["", '""', "NA", "1", "-1", " 2", "007", "+5", "0x1F", "0", "-0", "0.5", "-0.5", "1.5", "1e3", "9007199254740993", "inf",
+     "9223372036854775807", "9223372036854775808", "true", "False", "x", '"3"', '"1,5"', '"a\nb"', '5" pipe', '""""', "é", "0:30", "-01"]
+)  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.tuples(odd_cells, odd_cells, odd_cells), min_size=1, max_size=12),
+    st.sampled_from([8, 40, 1 << 20]),
+)
+def test_blocks_parsed_at_once_give_what_rows_one_after_another_give(tmp_path_factory, rows, block_bytes):
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    text = "a,b,c\n" + "".join(",".join(row) + "\n" for row in rows)
+    path.write_text(text, "utf-8")
+    outcomes: list[Any] = []
+    for cuts in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not cuts:
+                patch.setattr("gristmill.formats.csv_pieces._can_be_cut", lambda options: False)
+            # A key of its own, so that nothing is remembered of the other way.
+            options = {"block_bytes": block_bytes, "chunksize": 5 + cuts}
+            try:
+                outcomes.append(table(path, text, options))
+            except GristmillError as error:
+                outcomes.append(type(error))
+    assert str(outcomes[0]) == str(outcomes[1])
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_reading_goes_on_at_a_position_without_what_is_before(path, compress):
+    text = "a,b\n" + "".join(f'{i},"x\n{i}"\n' for i in range(5000))
+    path.write_bytes(gzip.compress(text.encode()) if compress else text.encode())
+    options = {"block_bytes": 4000}
+    places = [position for position, _ in FORMAT.read(SourceFile(path), options=options)]
+    assert [place.offset for place in places] == sorted({place.offset for place in places})
+    last = places[-1]
+    assert last.offset > 40_000
+    (rest,) = FORMAT.read(SourceFile(path), options=options, start=last)
+    assert rest[1]["a"].to_pylist() == list(range(last.row, 5000))
+    if not compress:
+        # What is before is not read: it may be anything.
+        path.write_bytes(b"a,b\n" + b"\xff" * (last.offset - 4) + text.encode()[last.offset :])
+        schema = pa.schema({"a": pa.int64(), "b": pa.string()})
+        assert next(FORMAT.read(SourceFile(path), options=options, schema=schema, start=last))[1].num_rows > 0

@@ -23,9 +23,10 @@ from gristmill.features.infer import Clash, to_text, unify_schemas
 from gristmill.features.schema import Features
 from gristmill.formats.base import Batches, Format, Target, output
 from gristmill.formats.csv_cells import cell_batches, column_names
-from gristmill.formats.csv_made import Maker, makers
+from gristmill.formats.csv_made import makers
 from gristmill.formats.csv_options import CsvOptions
-from gristmill.formats.csv_settle import KINDS, convert, kind_of, to_feature, wider
+from gristmill.formats.csv_pieces import Piece, iter_pieces, iter_settled
+from gristmill.formats.csv_settle import EXACT, KINDS, convert, kind_of, largest, to_feature, wider
 from gristmill.formats.kept import Kept
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import reading_text
@@ -33,6 +34,7 @@ from gristmill.formats.streams import reading_text
 __all__ = ["CsvFormat", "CsvOptions"]
 
 _KEPT = Kept()
+_TEXT = pa.string()
 
 
 class CsvFormat(Format[CsvOptions]):
@@ -65,9 +67,10 @@ class CsvFormat(Format[CsvOptions]):
         columns_of = _Columns(file, options, kinds)
         names = list(kinds) if columns is None else [name for name in columns if name in kinds]
         shape = pa.schema([pa.field(name, columns_of.type_of(name)) for name in names])
-        for row, batch in _known_rows(file, options, names, start):
-            values = [columns_of.values(name, batch.column(name), row) for name in names]
-            yield Position(row), pa.RecordBatch.from_arrays(values, schema=shape)
+        types = {name: columns_of.type_of(name) for name in names}
+        for piece in _known_pieces(file, options, names, types, start):
+            values = [columns_of.values(name, piece.batch.column(name), piece.at.row) for name in names]
+            yield piece.at, pa.RecordBatch.from_arrays(values, schema=shape)
 
     def infer_schema(
         self, file: SourceFile, options: CsvOptions | Mapping[str, Any] | None = None
@@ -135,23 +138,37 @@ def _state(file: SourceFile) -> tuple[int, int]:
 def _settled(file: SourceFile, key: _Key, _state: tuple[int, int]) -> dict[str, Any]:
     """Gives the kind of each column, over all rows that `nrows` lets through; the type of those that are made."""
     options, kinds = key.options, dict[str, Any]()
-    made: dict[str, Maker] | None = None
+    names = column_names(file, options)
+    made = makers(names, options, file)
+    # Their kinds are not those of their text, or not those of all rows of a piece.
+    literal = set(names) if options.nrows is not None else _literal(names, options, file)
+    pieces = (
+        iter_settled(file, options, literal)
+        if not options.converters
+        else _literal_pieces(file, options, None)
+    )
     with _KEPT.keeping((file, key, _state)) as keeping:
-        for row, batch in _rows(file, options, None, Position()):
-            made = makers(column_names(file, options), options, file) if made is None else made
-            keeping.add((row, batch), batch.nbytes)
-            for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+        for piece in _chosen(pieces, options, Position()):
+            keeping.add((piece.at, piece.batch), piece.batch.nbytes)
+            for name, cells in zip(piece.batch.schema.names, piece.batch.columns, strict=True):
                 before = kinds.get(name, "null")
                 if name in made:
-                    kinds[name] = _widened(before, made[name](cells, row).type, name, file)
+                    kinds[name] = _widened(before, made[name](cells, piece.at.row).type, name, file)
                 # Nothing is wider than text: no need to look.
                 elif before != "text":
-                    kinds[name] = wider(before, kind_of(cells, options))
+                    looks = name in literal or name not in piece.kinds
+                    kinds[name] = wider(before, kind_of(cells, options) if looks else piece.kinds[name])
     if not kinds:
-        return dict.fromkeys(options.used_names(column_names(file, options)), "null")
+        return dict.fromkeys(options.used_names(names), "null")
     if options.quoting == _QUOTE_NONNUMERIC:
         kinds = {name: "float" if kind == "int" else kind for name, kind in kinds.items()}
     return kinds
+
+
+def _literal(names: list[str], options: CsvOptions, file: SourceFile) -> set[str]:
+    """Names the columns whose values are made from text in any case."""
+    found = {*makers(names, options, file), *options.asked_types(names)}
+    return found | {name for name in names if options.missing_in(name)}
 
 
 def _widened(before: Any, type_: Any, name: str, file: SourceFile) -> Any:
@@ -177,6 +194,9 @@ class _Columns:
 
     def values(self, name: str, cells: Any, row: int) -> Any:
         """Makes the values of some cells, from the row with this index on."""
+        if cells.type != _TEXT:  # a number already
+            type_ = self.type_of(name)
+            return cells if cells.type == type_ else cells.cast(type_)
         if name in self._asked:
             return self.feature_values(name, self._asked[name], cells, row)
         if name in self.made:
@@ -186,6 +206,8 @@ class _Columns:
     def feature_values(self, name: str, feature: Any, cells: Any, row: int) -> Any:
         """Makes the values of some cells for a feature that is asked for."""
         where: dict[str, Any] = {"file": self._file.name, "column": name, "first_row": row}
+        if cells.type != _TEXT:
+            return cast_array(cells, feature, **where)
         if name in self.made:
             return cast_array(self.made[name](cells, row), feature, **where)
         return to_feature(cells, feature, self._options, where)
@@ -199,8 +221,10 @@ def _read_as(
         features = Features({name: features[name] for name in columns if name in features})
     shape = features.arrow_schema
     wanted = None if columns is None else list(features)
+    types = {name: getattr(feature, "pa_type", None) for name, feature in features.items()}
     values_of: _Columns | None = None
-    for row, batch in _known_rows(file, options, wanted, start):
+    for piece in _known_pieces(file, options, wanted, types, start):
+        batch, row = piece.batch, piece.at.row
         there = batch.schema.names
         values_of = _Columns(file, options, {}) if values_of is None else values_of
         extra = [name for name in there if name not in features]
@@ -216,57 +240,76 @@ def _read_as(
             else pa.nulls(batch.num_rows, shape.field(name).type)
             for name, feature in features.items()
         ]
-        yield Position(row), pa.RecordBatch.from_arrays(values, schema=shape)
+        yield piece.at, pa.RecordBatch.from_arrays(values, schema=shape)
 
 
-def _known_rows(
-    file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yields what `_rows` does, from what settling the types has read if that is still there."""
-    known = _KEPT.take((file, _Key(options), _state(file))) if start == Position() else None
-    if known is None:
-        yield from _rows(file, options, columns, start)
+def _known_pieces(
+    file: SourceFile,
+    options: CsvOptions,
+    columns: list[str] | None,
+    types: Mapping[str, Any],
+    start: Position,
+) -> Iterator[Piece]:
+    """Reads pieces, or takes what settling the types has read if that is still there and can become these types."""
+    known: Any = _KEPT.take((file, _Key(options), _state(file))) if start.row == 0 else None
+    if known is not None and all(_can_become(batch, types) for _, batch in known):
+        for at, batch in known:
+            yield Piece(at, batch if columns is None else batch.select(columns), {})
         return
-    for row, batch in known:
-        yield row, batch if columns is None else batch.select(columns)
+    if options.converters:
+        pieces = _literal_pieces(file, options, columns)
+    else:
+        literal = _literal(column_names(file, options), options, file)
+        numbers = {name: type_ for name, type_ in types.items() if type_ in _NUMBERS and name not in literal}
+        pieces = iter_pieces(file, options, columns, numbers, start)
+    yield from _chosen(pieces, options, start)
 
 
-def _rows(
-    file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yields text batches from a row on, each with the index of its first row; not more rows than `nrows`."""
-    row = 0
-    for batch in _cells(file, options, columns):
-        end = row + batch.num_rows
+_NUMBERS = (pa.int64(), pa.float64(), pa.bool_())
+
+
+def _can_become(batch: pa.RecordBatch, types: Mapping[str, Any]) -> bool:
+    """Says whether columns that were read as numbers can become values of these types as well as their text could."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        type_ = types.get(name, column.type)
+        if column.type in (_TEXT, type_):
+            continue
+        # Integers beside floats; what a float would round is text.
+        if not (column.type == pa.int64() and type_ == pa.float64() and largest(column) < EXACT):
+            return False
+    return True
+
+
+def _chosen(pieces: Iterable[Piece], options: CsvOptions, start: Position) -> Iterator[Piece]:
+    """Yields the rows from `start` on, not more than `nrows`, null where a column has its own spelling of that."""
+    for piece in pieces:
+        row, end = piece.at.row, piece.at.row + piece.batch.num_rows
         limit = end if options.nrows is None else min(end, options.nrows)
         first = max(row, start.row)
         if first < limit:
-            yield first, batch.slice(first - row, limit - first)
-        row = end
-        if row >= limit and options.nrows is not None and row >= options.nrows:
+            batch = _with_missing(piece.batch.slice(first - row, limit - first), options)
+            yield replace(piece, at=piece.at if first == row else Position(first), batch=batch)
+        if options.nrows is not None and end >= options.nrows:
             return
 
 
-def _cells(file: SourceFile, options: CsvOptions, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-    """Reads cells; those that only one column has for missing are null, those for a converter stay as they are."""
-    batches = cell_batches(file, options, columns)
-    if isinstance(options.na_values, Mapping) and options.na_filter:
-        batches = (_with_missing(batch, options) for batch in batches)
-    if not options.converters:
-        yield from batches
-        return
-    literal = [*options.converter_of(column_names(file, options))]
-    if columns is not None:
-        literal = [name for name in literal if name in columns]
+def _literal_pieces(file: SourceFile, options: CsvOptions, columns: list[str] | None) -> Iterator[Piece]:
+    """Reads cells with those for converters as they are; the others are null where they spell a missing value."""
+    names = column_names(file, options)
+    literal = [name for name in options.converter_of(names) if columns is None or name in columns]
+    row = 0
     # Blocks are the same, so batches are.
     texts = cell_batches(file, replace(options, na_filter=False), literal)
-    for batch, text in zip(batches, texts, strict=True):
+    for batch, text in zip(cell_batches(file, options, columns), texts, strict=True):
         values = {name: batch.column(name) for name in batch.schema.names}
         values.update({name: text.column(name) for name in text.schema.names})
-        yield pa.RecordBatch.from_arrays([*values.values()], names=[*values])
+        yield Piece(Position(row), pa.RecordBatch.from_arrays([*values.values()], names=[*values]), {})
+        row += batch.num_rows
 
 
 def _with_missing(batch: pa.RecordBatch, options: CsvOptions) -> pa.RecordBatch:
+    if not isinstance(options.na_values, Mapping):
+        return batch
     columns = []
     for name, cells in zip(batch.schema.names, batch.columns, strict=True):
         spellings = options.missing_in(name)

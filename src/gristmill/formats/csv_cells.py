@@ -6,8 +6,9 @@ import codecs
 import contextlib
 import io
 import re
+import threading
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +29,7 @@ from gristmill.formats.streams import (
 )
 from gristmill.logging import get_logger
 
-__all__ = ["cell_batches", "column_names"]
+__all__ = ["BadRows", "Head", "cell_batches", "column_names", "opened"]
 
 _log = get_logger(__name__)
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|$)")
@@ -36,12 +37,22 @@ _HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class _Head:
-    """The beginning of a file: names, the lines before the first row, and the bytes of that row and what follows."""
+class Head:
+    """The beginning of a file.
+
+    Attributes:
+        names: Of the columns.
+        lines: Lines before the first row.
+        rest: Bytes of that row and of what follows, as far as they were read.
+        offset: Bytes of the stream before it.
+        plain: Whether the stream is the file itself, in which one can go anywhere.
+    """
 
     names: list[str]
     lines: int
     rest: bytes
+    offset: int = 0
+    plain: bool = False
 
 
 class _Rest:
@@ -49,7 +60,7 @@ class _Rest:
 
     closed = False
 
-    def __init__(self, head: _Head, stream: Any, file: SourceFile) -> None:
+    def __init__(self, head: Head, stream: Any, file: SourceFile) -> None:
         self._rest, self._stream, self._file = head.rest, stream, file
         if isinstance(stream, io.BufferedReader):
             # Reading those bytes once more costs less than a copy of the first block with them in front.
@@ -97,34 +108,37 @@ def column_names(file: SourceFile, options: CsvOptions) -> list[str]:
     Raises:
         FileFormatError: The header can't be read.
     """
-    with _opened(file, options) as (head, _):
+    with opened(file, options) as (head, _):
         return head.names
 
 
 @contextlib.contextmanager
-def _opened(file: SourceFile, options: CsvOptions) -> Iterator[tuple[_Head, Any]]:
-    if options.needs_rewriting:
-        stream: Any = RewrittenCsv(file, options)
-    else:
-        stream, _ = open_utf8(file, options.encoding, options.encoding_errors)
+def opened(file: SourceFile, options: CsvOptions) -> Iterator[tuple[Head, Any]]:
+    """Opens a file and reads its head; gives the stream behind what was read."""
+    stream, plain = (
+        (RewrittenCsv(file, options), False)
+        if options.needs_rewriting
+        else open_utf8(file, options.encoding, options.encoding_errors)
+    )
     with contextlib.closing(stream):
-        yield _head(stream, file, options.plain), stream
+        yield replace(_head(stream, file, options.plain), plain=plain), stream
 
 
-def _head(stream: Any, file: SourceFile, options: CsvOptions) -> _Head:
+def _head(stream: Any, file: SourceFile, options: CsvOptions) -> Head:
     """Reads until the header and one row are there; the header may have newlines inside quotes."""
-    data = b""
+    data, size = b"", 0
     while True:
         more = stream.read(max(_HEAD, len(data)))
+        size += len(more)
         data = (data + more).removeprefix(codecs.BOM_UTF8)
         found = _split_head(data, not more, file, options)
         if found is not None:
-            return found
+            return replace(found, offset=size - len(found.rest))
         if len(data) > RECORD_LIMIT:
             raise DataError.at(f"a record is longer than {RECORD_LIMIT >> 20} MB", file=file.name, line=1)
 
 
-def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) -> _Head | None:
+def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) -> Head | None:
     lines = [match.group() for match in _LINE.finditer(data) if match.group()]
     if not done:
         lines = lines[:-1]  # it may go on
@@ -134,10 +148,10 @@ def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) 
     wanted = header + 1 if header is not None else 1
     found: list[Record] = []
     for record in records(_texts(lines, first, file), options, first):
-        if len(found) == wanted:
-            break
         if not (record.is_blank and options.skip_blank_lines):
             found.append(record)
+        if len(found) == wanted:
+            break
     used = found[-1].line + found[-1].lines if found else first
     if not done and (len(found) < wanted or found[-1].is_open):
         return None
@@ -150,7 +164,7 @@ def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) 
     else:
         names = _given(options, len(cells), file) if options.given_names else _named(cells)
         begin = used if cells else len(lines)
-    return _Head(names, begin, data[sum(map(len, lines[:begin])) :])
+    return Head(names, begin, data[sum(map(len, lines[:begin])) :])
 
 
 def _texts(lines: list[bytes], first: int, file: SourceFile) -> Iterator[tuple[str, str]]:
@@ -221,11 +235,11 @@ def _parse(
 ) -> Generator[pa.RecordBatch, None, bool]:
     """Yields the rows after `progress`; says at the end whether larger blocks are needed to go on."""
     skip = progress.rows
-    with _opened(file, options) as (head, stream):
+    with opened(file, options) as (head, stream):
         if not head.names or not head.rest.strip(b"\r\n"):
             return False
         wanted, plain = _wanted(head.names, options, columns), options.plain
-        bad = _BadRows(file, plain)
+        bad = BadRows(file, plain)
         try:
             reader = pacsv.open_csv(
                 pa.PythonFile(_Rest(head, stream, file), mode="r"),
@@ -267,19 +281,26 @@ def _wanted(names: list[str], options: CsvOptions, columns: list[str] | None) ->
     return used if columns is None else [name for name in columns if name in used]
 
 
-class _BadRows:
+class BadRows:
     """What pyarrow asks about rows with more or fewer cells than there are columns."""
 
     def __init__(self, file: SourceFile, options: CsvOptions) -> None:
         self._file, self._action = file, options.bad_lines
         self.first: Any = None
         self.count = 0
+        self._lock = threading.Lock()
 
     def __call__(self, row: Any) -> str:
         """Decides about one row."""
         self.first = self.first or row
         self.count += 1
         return "error" if self._action == "error" else "skip"
+
+    def add(self, other: BadRows) -> None:
+        """Counts those of another parse of the same file."""
+        with self._lock:
+            self.first = self.first or other.first
+            self.count += other.count
 
     def tell(self) -> None:
         """Says how many rows were left out, once for a file."""
@@ -294,7 +315,7 @@ def _warn_once(name: str, _path: str, count: int, first: str) -> None:
     _log.warning("%s: %d rows are left out; the first has %s", name, count, first)
 
 
-def _explain(error: Exception, bad: _BadRows, file: SourceFile, options: CsvOptions, head: _Head) -> None:
+def _explain(error: Exception, bad: BadRows, file: SourceFile, options: CsvOptions, head: Head) -> None:
     """Raises an error that names the line, as far as a second, slower look finds it."""
     if bad.first is not None:
         line = _line_of_bad_row(file, options, head)
@@ -302,8 +323,8 @@ def _explain(error: Exception, bad: _BadRows, file: SourceFile, options: CsvOpti
         raise bad_row(file, line, row.actual_columns, row.expected_columns, row.text) from error
 
 
-def _line_of_bad_row(file: SourceFile, options: CsvOptions, head: _Head) -> int | None:
-    with _opened(file, options) as (_, stream):
+def _line_of_bad_row(file: SourceFile, options: CsvOptions, head: Head) -> int | None:
+    with opened(file, options) as (_, stream):
         lines = (match[0].decode("utf-8", "replace") for match in _stream_lines(_Rest(head, stream, file)))
         for record in records(
             (line for text in lines for line in split_lines(text)), options.plain, head.lines

@@ -23,17 +23,18 @@ from gristmill.features.cast import cast_array
 from gristmill.features.kinds import FeatureType, Value
 from gristmill.formats.csv_options import CsvOptions
 
-__all__ = ["KINDS", "convert", "kind_of", "to_feature", "wider"]
+__all__ = ["EXACT", "KINDS", "convert", "kind_of", "largest", "spellings", "to_feature", "wider"]
 
 KINDS: dict[str, Any] = {
     "null": pa.null(),
+    "blank": pa.string(),  # nothing but missing cells and empty quotes, which among numbers are missing too
     "bool": pa.bool_(),
     "int": pa.int64(),
     "big": pa.int64(),  # integers that a float would change
     "float": pa.float64(),
     "text": pa.string(),
 }
-_EXACT = 2**53
+EXACT = 2**53
 _SAMPLE = 64
 
 
@@ -44,10 +45,11 @@ def wider(one: str, other: str) -> str:
         >>> wider("int", "float"), wider("big", "float"), wider("null", "bool")
         ('float', 'text', 'bool')
     """
-    if one == other or other == "null":
-        return one
-    if one == "null":
-        return other
+    for nothing in ("null", "blank"):
+        if one == other or other == nothing:
+            return one
+        if one == nothing:
+            return other
     return {frozenset(("int", "big")): "big", frozenset(("int", "float")): "float"}.get(
         frozenset((one, other)), "text"
     )
@@ -76,14 +78,14 @@ def kind_of(cells: pa.Array, options: CsvOptions) -> str:
         return "text"
     plain = _numeric_text(cells, options)
     if plain.null_count == len(plain):
-        return "text"  # quoted empty cells and nothing else
+        return "blank"
     kind = _number_kind(plain, least) if least != "bool" else "text"
     if kind == "text" and least != "bool" and (trimmed := _trimmed(plain)) is not None:
         kind = _number_kind(trimmed, least)
     if (
         kind == "text"
         and least in ("bool", "null")
-        and _all(pc.is_in(plain, pa.array([*_spellings(options)])), plain)
+        and _all(pc.is_in(plain, pa.array([*spellings(options)])), plain)
     ):
         return "bool"
     return kind
@@ -94,11 +96,11 @@ def _number_kind(plain: Any, least: str) -> str:
     if numbers is not None:
         if _is_code(plain):
             return "text"
-        return "big" if _largest(numbers) >= _EXACT else "int"
+        return "big" if largest(numbers) >= EXACT else "int"
     numbers = _try(plain, pa.float64())
     if numbers is None or _is_code(plain):
         return "text"
-    if _largest(numbers) >= _EXACT and _has_rounded_integers(plain, numbers):
+    if largest(numbers) >= EXACT and _has_rounded_integers(plain, numbers):
         return "text"
     return "float"
 
@@ -115,7 +117,7 @@ def _is_code(plain: Any) -> bool:
 
 def _has_rounded_integers(plain: Any, numbers: Any) -> bool:
     """Says whether there is an integer above int64, or one that the floats beside it would round."""
-    large = pc.greater_equal(pc.abs(numbers), float(_EXACT))
+    large = pc.greater_equal(pc.abs(numbers), float(EXACT))
     return bool(pc.any(pc.match_substring_regex(plain.filter(large), r"^-?[0-9]+$")).as_py())
 
 
@@ -126,7 +128,8 @@ def _try(plain: Any, type_: Any) -> Any:
         return None
 
 
-def _largest(numbers: Any) -> float:
+def largest(numbers: Any) -> float:
+    """Gives the size of the number farthest from 0; 0 if there is none."""
     limits = pc.min_max(numbers)
     low, high = limits["min"].as_py(), limits["max"].as_py()
     return max(abs(low), abs(high)) if low is not None else 0
@@ -154,24 +157,23 @@ def _trimmed(plain: Any) -> Any:
     return trimmed if shorter else None
 
 
-def _spellings(options: CsvOptions) -> dict[str, bool]:
-    spellings = dict.fromkeys(("true", "True", "TRUE", *map(str, options.true_values or ())), True)
-    return spellings | dict.fromkeys(
-        ("false", "False", "FALSE", *map(str, options.false_values or ())), False
-    )
+def spellings(options: CsvOptions) -> dict[str, bool]:
+    """Gives what true and false may be spelled."""
+    truths = dict.fromkeys(("true", "True", "TRUE", *map(str, options.true_values or ())), True)
+    return truths | dict.fromkeys(("false", "False", "FALSE", *map(str, options.false_values or ())), False)
 
 
 def convert(cells: pa.Array, kind: str, options: CsvOptions) -> pa.Array:
     """Turns cells into values of a kind that takes them, see `kind_of`."""
-    if kind == "text":
+    if kind in ("text", "blank"):
         return cells
     if kind == "null":
         return pa.nulls(len(cells))
     plain = _numeric_text(cells, options)
     if kind == "bool":
-        spellings = _spellings(options)
-        index = pc.index_in(plain, pa.array([*spellings]))
-        return pa.array([*spellings.values()]).take(index)
+        truths = spellings(options)
+        index = pc.index_in(plain, pa.array([*truths]))
+        return pa.array([*truths.values()]).take(index)
     numbers = _try(plain, KINDS[kind])
     return numbers if numbers is not None else pc.cast(pc.ascii_trim_whitespace(plain), KINDS[kind])
 
@@ -200,7 +202,7 @@ def to_feature(cells: pa.Array, feature: FeatureType, options: CsvOptions, where
     if target in (pa.int64(), pa.float64()) and isinstance(feature, Value):
         # The common case, when the schema was settled from the file itself: one cast instead of a look and a cast.
         numbers = _try(_numeric_text(cells, options), target)
-        if numbers is not None and (target == pa.int64() or _largest(numbers) < _EXACT):
+        if numbers is not None and (target == pa.int64() or largest(numbers) < EXACT):
             return numbers
     kind = kind_of(cells, options)
     natural = convert(cells, kind, options)

@@ -1,0 +1,174 @@
+"""CSV as blocks of whole rows, so that several can be parsed at once and reading can go on from any of them.
+
+Where rows end is a question of quotes. The answer used here is exact as long as every quote that opens a cell stands
+where a cell begins; a file with quotes elsewhere is left to a parser that goes from row to row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gristmill.errors import DataError
+from gristmill.formats.source import SourceFile
+from gristmill.formats.streams import RECORD_LIMIT
+
+__all__ = ["RowBlock", "StrayQuote", "end_of_rows", "has_codes", "iter_row_blocks"]
+
+_NEWLINE, _RETURN = b"\n\r"
+
+
+class StrayQuote(Exception):
+    """A quote stands inside a cell: where rows end can't be told without reading them one after another."""
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Some whole rows.
+
+    Attributes:
+        data: Their bytes.
+        offset: Bytes of the stream before them.
+        line: Lines of the stream before them.
+    """
+
+    data: bytes
+    offset: int
+    line: int
+
+
+def end_of_rows(data: bytes, separator: str, quote: str | None) -> int:
+    r"""Finds where the last whole row ends, in data that begins with a row; 0 if there is none.
+
+    Args:
+        data: Text.
+        separator: What stands between cells, one byte.
+        quote: What stands around cells, one byte, doubled inside them; None if nothing does.
+
+    Raises:
+        StrayQuote: A quote opens a cell elsewhere than at its beginning.
+
+    Example:
+        >>> end_of_rows(b'a,"b\nc"\nd', ",", '"')
+        8
+    """
+    newline = b"\n" if b"\n" in data else b"\r"
+    # A return at the very end may be half of a line end.
+    end = data.rfind(newline) if newline == b"\n" else data.rfind(newline, 0, len(data) - 1)
+    if quote is None or quote.encode() not in data:
+        return end + 1
+    text = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(text == ord(quote))
+    opening = quotes[::2]
+    before = text[opening - 1]
+    begins = (before == ord(separator)) | (before == _NEWLINE) | (before == _RETURN)
+    begins[0] |= opening[0] == 0
+    begins[1:] |= opening[1:] - 1 == quotes[1:-1:2] if len(quotes) % 2 else opening[1:] - 1 == quotes[1:-2:2]
+    if not begins.all():
+        raise StrayQuote
+    count = int(np.searchsorted(quotes, end)) if end >= 0 else 0
+    if count % 2:  # inside quotes
+        end = data.rfind(newline, 0, int(quotes[count - 1]))
+    return end + 1
+
+
+def iter_row_blocks(
+    stream: Any,
+    rest: bytes,
+    offset: int,
+    line: int,
+    file: SourceFile,
+    *,
+    plain: bool,
+    size: int,
+    separator: str,
+    quote: str | None,
+) -> Iterator[RowBlock]:
+    """Cuts a stream into blocks.
+
+    Args:
+        stream: The stream, behind `rest`.
+        rest: What was read of it and is not done.
+        offset: Bytes of the stream before `rest`.
+        line: Lines of the stream before `rest`.
+        file: The file, for errors.
+        plain: Whether one can go anywhere in the stream.
+        size: Bytes of a block; more only for a longer row.
+        separator: See `end_of_rows`.
+        quote: See `end_of_rows`.
+
+    Raises:
+        StrayQuote: See `end_of_rows`; blocks before it are right.
+        DataError: A row is longer than `RECORD_LIMIT`.
+    """
+    if plain:
+        # Reading those bytes once more costs less than a copy of the block with them in front.
+        stream.seek(offset)
+        rest = b""
+    wanted, ended = size, False
+    while True:
+        if len(rest) < wanted and not ended:
+            rest, ended = _filled(stream, rest, wanted)
+        if not rest:
+            return
+        done = ended and len(rest) <= wanted
+        data = rest if len(rest) <= wanted else rest[:wanted]
+        end = end_of_rows(data, separator, quote)
+        end = len(data) if done else end
+        if not end:
+            if len(data) > RECORD_LIMIT:
+                raise DataError.at(
+                    f"a record is longer than {RECORD_LIMIT >> 20} MB, or a quote does not end",
+                    file=file.name,
+                    line=line + 1,
+                )
+            wanted = max(size, len(data)) * 4
+            continue
+        block = data if end == len(data) else data[:end]
+        yield RowBlock(block, offset, line)
+        rest, wanted = rest[end:], size
+        offset += end
+        line += block.count(b"\n") or block.count(b"\r")
+
+
+def _filled(stream: Any, rest: bytes, wanted: int) -> tuple[bytes, bool]:
+    """Reads until there are so many bytes; says whether the stream ended."""
+    parts, missing = [rest] if rest else [], wanted - len(rest)
+    while missing > 0:
+        more = stream.read(missing)
+        if not more:
+            return b"".join(parts), True
+        parts.append(more)
+        missing -= len(more)
+    return parts[0] if len(parts) == 1 else b"".join(parts), False
+
+
+_BEGINNINGS = np.zeros(256, np.bool_)
+_BEGINNINGS[[*b"\n\r\t \"'"]] = True
+_GOES_ON = np.zeros(256, np.bool_)
+_GOES_ON[[*b"0123456789xX"]] = True
+
+
+def has_codes(data: bytes, separator: str) -> bool:
+    """Says whether a cell may begin with a plus, or with a zero that a number would lose: sometimes when none does.
+
+    Example:
+        >>> has_codes(b"1,007", ","), has_codes(b"1,0.5,70", ",")
+        (True, False)
+    """
+    text = np.frombuffer(b"\n\n" + data + b"\n", np.uint8)
+    begins = _BEGINNINGS.copy()
+    begins[ord(separator)] = True
+    if b"+" in data:
+        plus = np.flatnonzero(text == ord("+"))
+        if begins[text[plus - 1]].any():
+            return True
+    zero = np.flatnonzero(text == ord("0"))
+    zero = zero[_GOES_ON[text[zero + 1]]]
+    before = text[zero - 1]
+    return bool(
+        (begins[before] | (((before == ord("-")) | (before == ord("+"))) & begins[text[zero - 2]])).any()
+    )
