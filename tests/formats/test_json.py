@@ -23,6 +23,7 @@ from gristmill.features import ClassLabel, Features, Json, Value
 from gristmill.features.encode import decoded_values
 from gristmill.formats import SourceFile, get_format
 from tests.formats.conformance import ROWS, ReaderTests
+from tests.shared import SHARED
 
 FORMAT = get_format("json")
 
@@ -274,7 +275,7 @@ def test_writer_forms(tmp_path):
             FORMAT.write([], tmp_path / "y", schema=table.schema, **wrong)
 
 
-REAL = Path("/work/shared/data/tabular")
+REAL = SHARED / "tabular"
 
 
 def count(file: Path) -> int:
@@ -320,3 +321,19 @@ def test_nesting_is_bounded(path):
         for opening, closing in (("[", "]"), ('{"a":', "}")):
             with pytest.raises(FileFormatError, match=r"f, .*nested too deep"):
                 read(path, '{"a":' + opening * levels + "1" + closing * levels + "}")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"chunksize": 0},
+        {"block_size": "9"},
+        {"encoding": 8},
+        {"encoding_errors": 1},
+        {"field": 0},
+        {"on_mixed_types": "x"},
+    ],
+)
+def test_options_are_checked(options):
+    with pytest.raises(InvalidArgumentError, match=next(iter(options))):
+        FORMAT.parse_options(options)

@@ -14,7 +14,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from gristmill.errors import CastError, FileFormatError, InvalidArgumentError
+import gristmill
+from gristmill.errors import CastError, DatasetGenerationError, FileFormatError, InvalidArgumentError
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.formats import Position, SourceFile, get_format
 from tests.formats.conformance import ROWS, ReaderTests
@@ -216,6 +217,30 @@ def test_values_that_a_type_does_not_allow_name_their_column(tmp_path):
         FileFormatError, match=r'x, column "odd": holds a value that its type string does not'
     ):
         list(FORMAT.read(SourceFile(tmp_path / "x", "x")))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"batch_size": 0}, {"batch_size": "9"}, {"columns": "a"}, {"columns": [1]}, {"on_bad_files": "x"}],
+)
+def test_options_are_checked(options):
+    with pytest.raises(InvalidArgumentError, match=next(iter(options))):
+        FORMAT.parse_options(options)
+
+
+def test_files_of_other_columns_widen_or_are_named(tmp_path):
+    pq.write_table(pa.table({"a": [1], "b": ["x"]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": [1.5], "c": [[1]]}), tmp_path / "2.parquet")
+    (tmp_path / "3.parquet").write_bytes(b"PAR1 is no file PAR1")
+    files = [str(tmp_path / f"{i}.parquet") for i in (1, 2, 3)]
+    for action in ("warn", "skip"):
+        loaded = gristmill.Dataset.from_parquet(files, cache_dir=str(tmp_path), on_bad_files=action)
+        assert loaded.to_list() == [{"a": 1.0, "b": "x", "c": None}, {"a": 1.5, "b": None, "c": [1]}]
+    with pytest.raises(DatasetGenerationError, match=r"3\.parquet: can't be read as Parquet"):
+        gristmill.Dataset.from_parquet(files, cache_dir=str(tmp_path))
+    pq.write_table(pa.table({"a": ["text"]}), tmp_path / "3.parquet")
+    with pytest.raises(DatasetGenerationError, match=r'3\.parquet, column "a".*from double to string'):
+        gristmill.Dataset.from_parquet(files, cache_dir=str(tmp_path))
 
 
 SMALL = Path(__file__).parent.parent / "data" / "parquet"

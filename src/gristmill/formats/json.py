@@ -63,8 +63,14 @@ class JsonOptions:
 
     def __post_init__(self) -> None:
         check_mixed_types(self.on_mixed_types)
-        if self.chunksize < 1:
-            raise InvalidArgumentError.from_value("chunksize", self.chunksize, "a positive number of bytes")
+        for name, size in (("chunksize", self.chunksize), ("block_size", self.block_size or self.chunksize)):
+            if type(size) is not int or size < 1:
+                raise InvalidArgumentError.from_value(name, size, "a positive number of bytes")
+        for name, text in (
+            ("encoding", self.encoding), ("encoding_errors", self.encoding_errors), ("field", self.field),
+        ):  # fmt: skip
+            if text is not None and not isinstance(text, str):
+                raise InvalidArgumentError.from_value(name, text, "text or None")
 
 
 class JsonFormat(Format[JsonOptions]):

@@ -45,12 +45,17 @@ class ParquetOptions:
     on_bad_files: Literal["error", "warn", "skip"] = "error"
 
     def __post_init__(self) -> None:
-        if self.batch_size is not None and self.batch_size < 1:
+        if self.batch_size is not None and (type(self.batch_size) is not int or self.batch_size < 1):
             raise InvalidArgumentError.from_value("batch_size", self.batch_size, "a positive number of rows")
         if self.on_bad_files not in ("error", "warn", "skip"):
             raise InvalidArgumentError.from_choice(
                 "on_bad_files", self.on_bad_files, ["error", "warn", "skip"]
             )
+        columns: object = self.columns
+        if columns is not None and not (
+            isinstance(columns, list | tuple) and all(isinstance(name, str) for name in columns)
+        ):
+            raise InvalidArgumentError.from_value("columns", columns, "a list of names")
         filter_expression(self.filters)
         scan_arguments(self.fragment_scan_options)
 
