@@ -55,3 +55,21 @@ def test_stopping_early_closes_the_source_and_ends_the_thread():
     items.close()
     assert closed == [True]
     assert not [t for t in threading.enumerate() if t.name.startswith("gristmill-read-ahead")]
+
+
+def test_without_a_thread_each_item_is_drawn_when_it_is_asked_for():
+    drawn, closed = [], []
+
+    def numbers():
+        try:
+            for number in range(3):
+                drawn.append((number, threading.get_ident()))
+                yield number
+        finally:
+            closed.append(True)
+
+    items = read_ahead(numbers(), in_thread=False)
+    assert next(items) == 0
+    assert drawn == [(0, threading.get_ident())]
+    items.close()
+    assert closed == [True]

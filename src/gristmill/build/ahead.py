@@ -12,7 +12,7 @@ T = TypeVar("T")
 _END: Any = object()
 
 
-def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
+def read_ahead(items: Iterator[T], in_thread: bool = True) -> Generator[T, None, None]:
     """Draws the next item in a thread while the caller works on the one before.
 
     Decoding and writing both leave the interpreter's lock alone most of the time, so two cores share the work. There is
@@ -20,6 +20,7 @@ def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
 
     Args:
         items: What to draw from; it runs in one thread at a time, and is closed when the caller stops early.
+        in_thread: False draws each item when it is asked for, where other threads keep the processors busy.
 
     Yields:
         The items, in order; an error comes where it would have come.
@@ -29,6 +30,9 @@ def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
         [1, 2, 3]
     """
     try:
+        if not in_thread:
+            yield from items
+            return
         with ThreadPoolExecutor(1, thread_name_prefix="gristmill-read-ahead") as pool:
             coming = pool.submit(next, items, _END)
             while (item := coming.result()) is not _END:

@@ -56,6 +56,7 @@ class Job:
         options: The format's options.
         folder: Where Arrow files go.
         bar: Told of rows as they are written.
+        alone: One worker does it all, so each reads ahead while it writes; several keep the processors busy as it is.
         stop: Once set, workers end.
     """
 
@@ -64,6 +65,7 @@ class Job:
     options: Any
     folder: Path
     bar: Progress
+    alone: bool = True
     stop: threading.Event = field(default_factory=threading.Event)
 
     def infer(self, file: SourceFile) -> pa.Schema:
@@ -179,8 +181,8 @@ def _write_file(job: Job, file: SourceFile, shards: _Shards) -> list[Run]:
     batches = job.format.read(
         file, options=job.options, columns=source.columns, filters=source.filters, schema=shards.schema
     )
-    with contextlib.closing(read_ahead(batches)) as ahead:
-        for position, batch in ahead:
+    with contextlib.closing(read_ahead(batches, in_thread=job.alone)) as coming:
+        for position, batch in coming:
             if job.stop.is_set():
                 raise StoppedError
             shards.write(batch)

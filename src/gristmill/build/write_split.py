@@ -89,7 +89,7 @@ def write_split(
     groups = list(numbered(files, cut_into_groups([path.stat().st_size for path in paths])))
     workers = min(len(groups), num_proc or min(_MOST_WORKERS, _processors()))
     with progress(f"Preparing {source.split}") as bar:
-        job = Job(source, format, options, folder, bar)
+        job = Job(source, format, options, folder, bar, alone=workers <= 1)
         features = source.features
         if features is None and source.format in _SCHEMA_FIRST:
             features = settle_features(job, files)
