@@ -36,7 +36,7 @@ _BARS = (
 
 GATHERED: dict[str, dict[str, str]] = {
     "arrow_dataset": {"dataset": "Column Dataset", "fingerprint": "get_temporary_cache_files_directory"},
-    "arrow_reader": {"splits": "ReadInstruction"},
+    "arrow_reader": {"builder.arrow_reader": "ArrowReader", "splits": "ReadInstruction"},
     "arrow_writer": {"builder.arrow_writer": "ArrowWriter ParquetWriter"},
     "download.download_manager": {"download": "DownloadConfig DownloadManager DownloadMode"},
     "download.streaming_download_manager": {
@@ -46,12 +46,13 @@ GATHERED: dict[str, dict[str, str]] = {
     "features.features": {
         "features": "Array2D Array3D Array4D Array5D ClassLabel Features Json LargeList List Sequence Translation "
         "TranslationVariableLanguages Value",
+        "borrowed": "_check_non_null_non_empty_recursive",
         "features.kinds": "FeatureType",
     },
     "iterable_dataset": {"iterable": "IterableColumn IterableDataset"},
     "packaged_modules": {
         "builder.packaged": "_ALL_ALLOWED_EXTENSIONS _EXTENSION_TO_MODULE _MODULE_TO_EXTENSIONS "
-        "_MODULE_TO_METADATA_EXTENSIONS _MODULE_TO_METADATA_FILE_NAMES _PACKAGED_DATASETS_MODULES",
+        "_MODULE_TO_METADATA_EXTENSIONS _MODULE_TO_METADATA_FILE_NAMES _PACKAGED_DATASETS_MODULES _hash_python_lines",
     },
     **{
         f"packaged_modules.{path}": {"builder.packaged": f"{name} {name}Config"}
@@ -68,9 +69,14 @@ GATHERED: dict[str, dict[str, str]] = {
     "utils._filelock": {"!filelock": "FileLock"},
     "utils.file_utils": {
         "download": "DownloadConfig",
+        "borrowed": "get_authentication_headers_for_url get_datasets_user_agent",
         "download.extracting": "ArchiveIterable FilesIterable",
         "download.lazy": "xbasename xjoin xopen",
+        "download.manager": "cached_path",
     },
+    "utils.extract": {"download.extracting": "ExtractManager"},
+    "utils.hub": {"borrowed": "hf_dataset_url"},
+    "utils.py_utils": {"borrowed": "asdict copyfunc map_nested temp_seed zip_dict"},
     "utils.filelock": {"!filelock": "BaseFileLock FileLock Timeout"},
     "utils.info_utils": {
         "builder.verifying": "is_small_dataset verify_checksums verify_splits",
@@ -78,7 +84,7 @@ GATHERED: dict[str, dict[str, str]] = {
     },
     "utils.logging": {
         "logging": "CRITICAL DEBUG ERROR FATAL INFO NOTSET WARN WARNING disable_propagation enable_propagation "
-        "get_logger get_verbosity set_verbosity set_verbosity_debug set_verbosity_error set_verbosity_info "
+        "get_logger get_verbosity log_levels set_verbosity set_verbosity_debug set_verbosity_error set_verbosity_info "
         "set_verbosity_warning",
         "progress": _BARS,
     },

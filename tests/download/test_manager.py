@@ -8,6 +8,8 @@ import fsspec
 import pytest
 
 from gristmill import DownloadConfig, DownloadManager, config
+from gristmill.download.extracting import ExtractManager
+from gristmill.download.manager import cached_path
 from gristmill.download.nested import map_leaves
 from gristmill.errors import (
     EntryNotFoundError,
@@ -167,3 +169,11 @@ def test_config():
     other.storage_options["s3"]["anon"] = False
     assert one.storage_options == {"s3": {"anon": True}}
     assert DownloadManager(data_dir="/by/hand").manual_dir == "/by/hand"
+
+
+def test_what_libraries_call_by_other_names(server, tmp_path):
+    assert read(cached_path(f"{server.url}/a.txt.gz", extract_compressed_file=True)) == b"hello"
+    manager = ExtractManager(str(tmp_path / "own"))
+    folder = manager.extract(cached_path(f"{server.url}/a.zip"))
+    assert Path(folder).parent == Path(manager.extract_dir) == tmp_path / "own/extracted"
+    assert read(Path(folder, "data/a.txt")) == b"one\n"

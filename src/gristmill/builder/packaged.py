@@ -7,6 +7,7 @@ readers as settings, in the order that `datasets` documents.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -221,3 +222,9 @@ _MODULE_TO_EXTENSIONS = {
 _MODULE_TO_METADATA_EXTENSIONS: dict[str, list[str]] = {}
 _MODULE_TO_METADATA_FILE_NAMES: dict[str, list[str]] = {}
 _ALL_ALLOWED_EXTENSIONS = [*_EXTENSION_TO_MODULE, ".zip"]
+
+
+def _hash_python_lines(lines: list[str]) -> str:
+    """Hashes Python source, whatever its comments and empty lines."""
+    code = (line.partition("#")[0].rstrip() for line in lines)
+    return hashlib.sha256("\n".join(line for line in code if line).encode()).hexdigest()

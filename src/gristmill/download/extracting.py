@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from gristmill import config
 from gristmill.errors import FileMissingError
 from gristmill.files.archives import detect_archive, extract_archive, iter_archive
 from gristmill.files.atomic import atomic_file
 from gristmill.files.compression import open_decompressed
 from gristmill.files.lock import lock
 
-__all__ = ["ArchiveIterable", "FilesIterable", "extract_file"]
+__all__ = ["ArchiveIterable", "ExtractManager", "FilesIterable", "extract_file"]
 
 _HIDDEN = (".", "__")
 _COPY_BYTES = 1 << 20
@@ -59,6 +60,31 @@ def extract_file(path: Path, folder: Path, force: bool = False) -> Path:
 
 def _is_plain(stream: IO[bytes]) -> bool:
     return stream.seekable()
+
+
+class ExtractManager:
+    """Extracts archives and decompresses files, once.
+
+    Args:
+        cache_dir: What is extracted goes below it; `config.EXTRACTED_DATASETS_PATH` if None.
+    """
+
+    def __init__(self, cache_dir: str | None = None) -> None:
+        folder = None if cache_dir is None else Path(cache_dir) / config.EXTRACTED_DATASETS_DIR
+        self.extract_dir = str(folder or config.EXTRACTED_DATASETS_PATH)
+
+    def extract(self, input_path: str, force_extract: bool = False) -> str:
+        """Gives the path of what a file holds: a folder for an archive; the path itself if there is nothing to do.
+
+        Args:
+            input_path: The file.
+            force_extract: Extract again.
+
+        Raises:
+            FileMissingError: There is no such file.
+            DataError: It is damaged, or hostile.
+        """
+        return str(extract_file(Path(input_path), Path(self.extract_dir), force_extract))
 
 
 class ArchiveIterable:

@@ -16,7 +16,7 @@ from gristmill.download.fetching import absolute, extracted_folder, fetch_file, 
 from gristmill.download.nested import leaves, map_leaves
 from gristmill.progress import progress
 
-__all__ = ["DownloadManager"]
+__all__ = ["DownloadManager", "cached_path"]
 
 _THREADS = 8
 
@@ -190,3 +190,24 @@ class DownloadManager:
         """Deletes what was extracted, if the configuration says so."""
         if self.download_config.delete_extracted:
             self.delete_extracted_files()
+
+
+def cached_path(
+    url_or_filename: str | os.PathLike[str],
+    download_config: DownloadConfig | None = None,
+    **download_kwargs: Any,
+) -> str:
+    """Gives the path of a file on this machine, fetched (and extracted) if need be.
+
+    Args:
+        url_or_filename: A URL or path.
+        download_config: How.
+        **download_kwargs: Fields of the configuration, if none is given.
+
+    Raises:
+        FileMissingError: There is no such file.
+        HubError: It can't be fetched.
+    """
+    config = download_config or DownloadConfig(**download_kwargs)
+    found: str = DownloadManager(download_config=config).download(url_or_filename)
+    return found
