@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,17 @@ from gristmill.builder.preparing import list_generators
 from gristmill.builder.tables import Examples, Source, WholeTables, named
 from gristmill.download import StreamingDownloadManager
 from gristmill.errors import SplitNotFoundError
-from gristmill.info import DatasetInfo
 from gristmill.iterable import IterableDataset, IterableDatasetDict
 from gristmill.iterable.block import Block, Columns
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.sources import Generated
+from gristmill.splits import NamedSplit
 from gristmill.table.making import describe
 
 if TYPE_CHECKING:
     from gristmill.builder.core import DatasetBuilder
 
-__all__ = ["shape_streams", "stream"]
+__all__ = ["stream"]
 
 
 def stream(builder: DatasetBuilder, split: Any, base_path: str | None) -> Any:
@@ -51,36 +51,13 @@ def stream(builder: DatasetBuilder, split: Any, base_path: str | None) -> Any:
         assert isinstance(tables, WholeTables)
         return _GeneratedTables.of_function(_Tables(tables), tables.features, kwargs)
 
-    return shape_streams(list(generators), node, builder.info, split, builder.dataset_name)
-
-
-def shape_streams(
-    known: list[str], node: Callable[[str], Node], info: DatasetInfo, split: Any, where: str
-) -> Any:
-    """Makes streams of splits, in the shape that was asked for.
-
-    Args:
-        known: The splits there are.
-        node: Makes the source of one.
-        info: What is known about the dataset.
-        split: A split, or a list, tuple or dict of them; None for all.
-        where: What to call the dataset in errors.
-
-    Returns:
-        A stream, streams in the same shape, or an `IterableDatasetDict`.
-
-    Raises:
-        SplitNotFoundError: There is no such split.
-    """
-
     def one(name: object) -> IterableDataset:
-        if str(name) not in known:
-            raise SplitNotFoundError.from_name(str(name), known, where)
-        return IterableDataset(node(str(name)), info.copy(), str(name))  # type: ignore[arg-type]  # becomes a NamedSplit
+        if str(name) not in generators:
+            raise SplitNotFoundError.from_name(str(name), generators, builder.dataset_name)
+        return IterableDataset(node(str(name)), builder.info.copy(), NamedSplit(str(name)))
 
-    if split is None:
-        return IterableDatasetDict({name: one(name) for name in known})
-    shaped = in_shape(split, one)
+    wanted: Any = {name: name for name in generators} if split is None else split
+    shaped = in_shape(wanted, one)
     return IterableDatasetDict(shaped) if isinstance(shaped, dict) else shaped
 
 

@@ -19,22 +19,21 @@ from gristmill.build.prepare import is_prepared
 from gristmill.builder import BuilderConfig, DatasetBuilder
 from gristmill.builder.opening import shape, split_names
 from gristmill.builder.preparing import Plan
-from gristmill.builder.streams import shape_streams
 from gristmill.builder.writing import Tables
 from gristmill.download import DownloadConfig, DownloadManager, DownloadMode, VerificationMode
 from gristmill.errors import FileMissingError
 from gristmill.features import Features
-from gristmill.files.paths import expand_home
 from gristmill.info import DatasetInfo
-from gristmill.iterable.opening import files_of_source
 from gristmill.load.arguments import (
     DataFilesArgument,
     make_request,
+    parse_cache_dir,
     parse_download_mode,
     parse_path,
     parse_revision,
 )
 from gristmill.load.finding import Found, Settings, find_dataset
+from gristmill.load.streaming import stream_found
 from gristmill.load.verification import check_files, check_splits
 from gristmill.splits.generator import SplitGenerator
 from gristmill.table.arrow_file import open_arrow
@@ -106,7 +105,7 @@ def load_dataset_builder(
         download_mode=mode,
         storage_options=storage_options,
     )
-    cache = expand_home(cache_dir or settings_module.HF_DATASETS_CACHE)
+    cache = parse_cache_dir(cache_dir)
     settings = Settings(cache=cache, force=mode is not DownloadMode.REUSE_DATASET_IF_EXISTS)
     text, at = parse_path(path), parse_revision(revision)
 
@@ -237,11 +236,4 @@ class FoundBuilder(DatasetBuilder):
 
     def as_streaming_dataset(self, split: Any = None, base_path: str | None = None) -> Any:
         """Gives the rows as streams; see `DatasetBuilder.as_streaming_dataset`."""
-        sources = self._found.sources
-        return shape_streams(
-            list(self._found.known),
-            lambda name: files_of_source(sources[name]),
-            self.info,
-            split,
-            self._found.where,
-        )
+        return stream_found(self._found, split)
