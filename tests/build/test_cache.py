@@ -95,6 +95,22 @@ def test_everything_is_listed(caches, tmp_path):
     assert all(entry.age < 60 for entry in entries)
 
 
+@pytest.mark.parametrize("where", ["datasets/downloads/extracted", "elsewhere"])
+def test_what_came_out_of_archives(caches, where):
+    folder = caches / where
+    (folder / "abc" / "inner").mkdir(parents=True)
+    (folder / "abc" / "inner" / "a.txt").write_text("12345")
+    (folder / "abc.lock").touch()
+    half = leftover(folder, "def")
+    config.EXTRACTED_DATASETS_PATH = folder
+    entries = list_cache()
+    assert {(entry.kind, entry.key, entry.size) for entry in entries} == {
+        ("download", "abc", 5), ("leftover", half.name, 4),
+    }  # fmt: skip
+    assert remove_from_cache(entries).kept == []
+    assert not list(folder.glob("*"))
+
+
 def test_nothing_there(caches):
     assert list_cache() == []
     assert list_cache(caches / "a", caches / "b") == []

@@ -1,8 +1,12 @@
 import os
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gristmill.build.local import local_file
 from gristmill.build.opening import open_prepared
@@ -153,3 +157,36 @@ def test_no_file_at_all_is_no_reason_to_fail(tmp_path):
     empty = write(tmp_path / "a.arrow", TABLE.slice(0, 0))
     found = opened(source_of(empty), tmp_path / "cache")
     assert (found.table.num_rows, found.table.schema.names) == (0, ["id", "text"])
+
+
+COLUMNS = st.lists(
+    st.sampled_from(["int64", "string", "bool", "list", "struct", "null"]), min_size=1, max_size=4
+)
+VALUES = {
+    "int64": (pa.int64(), st.integers(-5, 5)),
+    "string": (pa.string(), st.text(max_size=4)),
+    "bool": (pa.bool_(), st.booleans()),
+    "list": (pa.list_(pa.int64()), st.lists(st.integers(0, 3), max_size=3)),
+    "struct": (pa.struct({"k": pa.string()}), st.fixed_dictionaries({"k": st.none() | st.text(max_size=2)})),
+    "null": (pa.null(), st.none()),
+}
+
+
+@given(st.data(), COLUMNS, st.integers(0, 9), st.sampled_from(["file", "stream"]))
+@settings(max_examples=25)
+def test_rows_used_in_place_are_those_that_a_copy_has(data, kinds, rows, form):
+    arrays = {}
+    for number, kind in enumerate(kinds):
+        type, values = VALUES[kind]
+        column = data.draw(st.lists(st.none() | values, min_size=rows, max_size=rows))
+        arrays[f"c{number}"] = pa.array(column, type)
+    table = pa.table(arrays)
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "a.arrow", table, form)
+        used = opened(source_of(path), Path(folder) / "cache")
+        copied = opened(source_of(path, columns=tuple(table.column_names)), Path(folder) / "cache")
+        assert used.files == (path,)
+        assert copied.files[0].parent == copied.folder
+        assert used.table.to_pylist() == copied.table.to_pylist() == table.to_pylist()
+        assert used.table.schema == copied.table.schema
+        assert used.origins == copied.origins

@@ -70,7 +70,8 @@ def list_cache(cache: Path | str | None = None, hub_cache: Path | str | None = N
     """Lists what is in the caches, the largest first.
 
     Args:
-        cache: Folder of prepared datasets; `config.HF_DATASETS_CACHE`, with its downloads, if left out.
+        cache: Folder of prepared datasets, with its downloads; `config.HF_DATASETS_CACHE` and the folders of downloads that
+            are set if left out.
         hub_cache: Folder of repositories; `config.HF_HUB_CACHE` if left out.
 
     Returns:
@@ -84,11 +85,12 @@ def list_cache(cache: Path | str | None = None, hub_cache: Path | str | None = N
     """
     datasets = Path(cache or config.HF_DATASETS_CACHE)
     downloads = datasets / config.DOWNLOADED_DATASETS_DIR if cache else Path(config.DOWNLOADED_DATASETS_PATH)
-    hub = Path(hub_cache or config.HF_HUB_CACHE)
+    extracted = downloads / "extracted" if cache else Path(config.EXTRACTED_DATASETS_PATH)
     entries = [
         *_prepared(datasets, datasets, downloads, 0),
         *_downloads(downloads),
-        *_repos(hub),
+        *(() if extracted.is_relative_to(downloads) else _extracted(extracted, extracted)),
+        *_repos(Path(hub_cache or config.HF_HUB_CACHE)),
     ]
     return sorted(entries, key=lambda entry: (-entry.size, entry.kind, entry.name, entry.key))
 
@@ -176,14 +178,20 @@ def _downloads(folder: Path) -> Iterator[CacheEntry]:
         if entry.name.startswith(".") or entry.is_symlink():
             continue
         if entry.is_dir():
-            for inner in _scan(path):
-                if not inner.name.startswith(".") and not inner.is_symlink():
-                    yield _download(Path(inner.path), folder, f"{entry.name}/{inner.name}")
+            yield from _extracted(path, folder)
         elif entry.name.endswith(_PARTIAL):
             yield _partial(path, folder, (path.with_suffix(".lock"),))
         elif not entry.name.endswith(_NOT_CONTENT):
             record = path.with_name(f"{path.name}.json")
             yield _download(path, folder, _url(record), *([record] if record.is_file() else []))
+
+
+def _extracted(folder: Path, root: Path) -> Iterator[CacheEntry]:
+    """Lists what came out of archives."""
+    yield from _leftovers(folder, root)
+    for entry in _scan(folder):
+        if not entry.name.startswith(".") and not entry.name.endswith(".lock") and not entry.is_symlink():
+            yield _download(Path(entry.path), root, f"{folder.name}/{entry.name}")
 
 
 def _download(path: Path, root: Path, name: str | None, *more: Path) -> CacheEntry:
