@@ -116,6 +116,27 @@ def check_columns(names: str | Sequence[str], existing: Sequence[str]) -> list[s
     return wanted
 
 
+def check_column(name: Any, existing: Sequence[str]) -> str:
+    """Checks the name of one column from a user.
+
+    Args:
+        name: The name.
+        existing: The columns that exist.
+
+    Raises:
+        ColumnNotFoundError: It does not exist.
+        InvalidArgumentError: It is no text.
+
+    Example:
+        >>> check_column("a", ["a", "b"])
+        'a'
+    """
+    if not isinstance(name, str):
+        raise InvalidArgumentError.from_value("column", name, "a column's name")
+    [checked] = check_columns(name, existing)
+    return checked
+
+
 def check_renaming(mapping: Mapping[str, Any], existing: Sequence[str]) -> dict[str, str]:
     """Checks old and new column names.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from gristmill.dataset import Dataset, DatasetDict, combining
@@ -106,8 +106,8 @@ def interleave_datasets(
     return made
 
 
-def _checked(datasets: Sequence[Any], what: str) -> list[Any]:
-    several = list(datasets)
+def _checked(datasets: Any, what: str) -> list[Any]:
+    several = list(datasets) if isinstance(datasets, Iterable) else [datasets]
     if not several:
         raise InvalidArgumentError(f"There is nothing to {what}: the list of datasets is empty.")
     for position, dataset in enumerate(several):

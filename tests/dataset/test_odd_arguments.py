@@ -1,9 +1,13 @@
 """Arguments of the wrong kind are refused by name, in errors that are ours; odd datasets work in every method."""
 
+import contextlib
+import copy
 import datetime as dt
+import inspect
 import io
 import itertools
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -21,6 +25,7 @@ from gristmill import (
 )
 from gristmill.errors import (
     CastError,
+    GristmillError,
     InvalidArgumentError,
     TransformError,
     TransformOutputError,
@@ -236,6 +241,17 @@ def test_two_columns_of_one_name(ds, tmp_path):
     assert ds.with_format("numpy", columns=["a", "a"])[0] == {"a": 1}
 
 
+def test_mixed_answers_for_all_splits(ds):
+    parts = DatasetDict({"t": ds})
+    assert parts.map(lambda row: {"b": row["s"] or 1}, on_mixed_types="use_json")["t"]["b"][:] == [
+        "x",
+        "y",
+        1,
+    ]
+    with pytest.raises(TransformOutputError, match="row 2"):
+        parts.map(lambda row: {"b": row["s"] or 1})
+
+
 def test_names_of_splits_that_are_no_folders(ds, tmp_path):
     names: list[Any] = ["a/b", 3, "..", ""]
     for name in names:
@@ -296,3 +312,71 @@ def test_odd_datasets_are_saved_and_given_away(kind, tmp_path):
     assert ds.to_pandas().shape == ds.to_polars().shape == ds.shape
     for format in (None, "numpy", "pandas", "polars", "arrow"):
         assert len(list(ds.with_format(format))) == len(ds)
+
+
+# What each method is called with, before one of its arguments is replaced by something odd.
+CALLS: dict[str, dict[str, Any]] = {
+    "add_column": {"name": "n", "column": [1, 2, 3]},
+    "add_exact_index": {"column": "a"},
+    "add_item": {"item": {"a": 1}},
+    "align_labels_with_mapping": {"label2id": {"x": 0}, "label_column": "s"},
+    "batch": {"batch_size": 2},
+    "cast": {"features": Features({"a": Value("int8"), "s": Value("string")})},
+    "cast_column": {"column": "a", "feature": Value("int8")},
+    "class_encode_column": {"column": "s"},
+    "filter": {"function": lambda *_, **__: True},
+    "flatten_indices": {},
+    "from_dict": {"mapping": {"a": [1]}},
+    "from_list": {"mapping": [{"a": 1}]},
+    "iter": {"batch_size": 2},
+    "map": {"function": lambda *_, **__: {"b": 1}},
+    "remove_columns": {"column_names": "a"},
+    "rename_column": {"original_column_name": "a", "new_column_name": "b"},
+    "rename_columns": {"column_mapping": {"a": "b"}},
+    "repeat": {"num_times": 2},
+    "select": {"indices": [0]},
+    "select_columns": {"column_names": "a"},
+    "set_format": {},
+    "set_transform": {"transform": lambda batch: batch},
+    "shard": {"num_shards": 2, "index": 0},
+    "shuffle": {},
+    "skip": {"n": 1},
+    "sort": {"column_names": "a"},
+    "take": {"n": 1},
+    "train_test_split": {"test_size": 1},
+    "unique": {"column": "a"},
+}
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_whatever_an_argument_is_the_error_is_ours(ds, method):
+    for name in inspect.signature(getattr(ds, method)).parameters:
+        for odd in (3, None, "x", [1], Weird(), {"a": 1}, 1.5, -1, b"a", float("nan"), ()):
+            if name == "num_proc" and odd == 3:
+                continue
+            for target in (copy.copy(ds), DatasetDict({"t": ds})):
+                function = getattr(target, method, None)
+                if function is None or name not in inspect.signature(function).parameters:
+                    continue
+                with contextlib.suppress(GristmillError), warnings.catch_warnings():
+                    warnings.simplefilter(
+                        "ignore", DeprecationWarning
+                    )  # of numpy, for the name b"a" of a type
+                    made = function(**{**CALLS[method], name: odd})
+                    if method == "iter":
+                        list(made)
+
+
+@pytest.mark.parametrize("odd", [3, None, "x", [1], Weird(), {"a": 1}, b"a", ()])
+def test_whatever_is_put_together_the_error_is_ours(ds, odd):
+    for function in (concatenate_datasets, interleave_datasets):
+        with pytest.raises(InvalidArgumentError):
+            function(odd)
+        if odd is not None:
+            with pytest.raises(InvalidArgumentError, match="info="):
+                function([ds, ds], info=odd)
+            with contextlib.suppress(InvalidArgumentError):
+                function([ds, ds], split=odd)
+    if odd is not None:
+        with pytest.raises(InvalidArgumentError, match="probabilities"):
+            interleave_datasets([ds, ds], probabilities=odd)

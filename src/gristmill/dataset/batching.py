@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from gristmill.arguments import MOST_ROWS, check_columns, whole_number
+from gristmill.arguments import MOST_ROWS, check_column, whole_number
 from gristmill.dataset.pieces import ViewJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
@@ -40,7 +40,7 @@ def batch_bounds(
     """
     rows = view.num_rows
     if by_column is not None:
-        check_columns(by_column, view.names)
+        check_column(by_column, view.names)
         return np.concatenate([[0], changes(view.table([by_column]).column(0)), [rows]]) if rows else _NONE
     if batch_size is None:
         raise InvalidArgumentError.from_value("batch_size", None, "rows a batch, unless by_column is given")

@@ -200,10 +200,13 @@ def check_probabilities(probabilities: Sequence[float] | None, lengths: Sequence
     """
     if probabilities is None:
         return
-    values = np.asarray(probabilities, dtype=np.float64)
+    try:
+        values = np.asarray(probabilities, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.shape != (len(lengths),) or not bool((values >= 0).all()):
         raise InvalidArgumentError.from_value(
-            "probabilities", list(probabilities), f"one for each of the {len(lengths)} datasets"
+            "probabilities", probabilities, f"one for each of the {len(lengths)} datasets"
         )
     if abs(float(values.sum()) - 1) > 1e-8:
         raise InvalidArgumentError(f"The probabilities sum to {float(values.sum())}; they must sum to 1.")

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.arguments import check_columns, check_renaming, file_path, row_count, whole_number
+from gristmill.arguments import (
+    check_column,
+    check_columns,
+    check_renaming,
+    file_path,
+    row_count,
+    whole_number,
+)
 from gristmill.calling.caller import Caller
 from gristmill.dataset import (
     batching,
@@ -103,7 +110,7 @@ class Dataset(IndexableMixin, InfoMixin):
         fingerprint: str | None = None,
     ) -> None:
         plain, files = plain_table(arrow_table)
-        table, features = making.describe(plain, info.features if info is not None else None)
+        table, features = making.describe(plain, wanted_features(None, info))
         info = copy.copy(info) if info is not None else DatasetInfo()
         info.features = features
         identity = Identity(value=fingerprint) if fingerprint else Identity.of_table(table)
@@ -1272,7 +1279,8 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1]}).rename_column("a", "b")[0]
             {'b': 1}
         """
-        return self.rename_columns({original_column_name: new_column_name}, new_fingerprint)
+        original = check_column(original_column_name, self._view.names)
+        return self.rename_columns({original: new_column_name}, new_fingerprint)
 
     def rename_columns(
         self, column_mapping: Mapping[str, str], new_fingerprint: str | None = None
@@ -1404,7 +1412,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"label": ["pos", "neg"]}).cast_column("label", labels)["label"][:]
             [1, 0]
         """
-        check_columns(column, self._view.names)
+        check_column(column, self._view.names)
         wanted = Features({**self.features, column: feature})
         place = self._place("cast_column", (column, wanted.to_dict()), new_fingerprint=new_fingerprint)
         view = casting.cast_view(self._view, self.features, wanted, place, None)
@@ -1429,7 +1437,7 @@ class Dataset(IndexableMixin, InfoMixin):
         return self._encode_classes(column, include_nulls, None)
 
     def _encode_classes(self, column: str, include_nulls: bool, names: list[str] | None) -> Dataset:
-        check_columns([column], self._view.names)
+        check_column(column, self._view.names)
         classes = labels.find_classes(self._view, self.features, column, include_nulls, names)
         features = Features({**self.features, column: classes.label})
         place = self._place("class_encode_column", (column, include_nulls, names))
@@ -1454,7 +1462,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> ds.align_labels_with_mapping({"NO": 0, "YES": 1}, "y")["y"][:]
             [1, 0]
         """
-        check_columns([label_column], self._view.names)
+        check_column(label_column, self._view.names)
         label2id = labels.check_ids(label2id)
         place = self._place("align_labels_with_mapping", (label2id, label_column))
         view, features = labels.align_labels(self._view, self.features, label2id, label_column, place)
@@ -1476,7 +1484,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [2, 1, 2]}).unique("a")
             [2, 1]
         """
-        check_columns([column], self._view.names)
+        check_column(column, self._view.names)
         values = View.from_table(pa.table({column: sorting.distinct_values(self._view, column)}))
         plain = Reader(values, {column: self.features[column]}, FormatSpec())
         found: list[Any] = plain.column(column, range(values.num_rows))
@@ -2040,6 +2048,7 @@ class Dataset(IndexableMixin, InfoMixin):
         split: str | None,
     ) -> Dataset:
         """Makes a dataset of several; the format is kept if they agree on it."""
+        wanted_features(None, info)  # refuses what is no info
         merged = (
             DatasetInfo.from_merge([dataset._info for dataset in datasets])
             if info is None

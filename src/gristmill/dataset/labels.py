@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.arguments import check_columns, whole_number
+from gristmill.arguments import check_column, whole_number
 from gristmill.dataset.place import Place
 from gristmill.dataset.rewriting import rewrite
 from gristmill.dataset.sorting import distinct_values
@@ -63,7 +63,7 @@ def find_classes(
         ColumnNotFoundError: There is no such column.
         InvalidArgumentError: It is no column of plain values.
     """
-    [name] = check_columns(name, view.names)
+    name = check_column(name, view.names)
     if not isinstance(features[name], Value):
         raise InvalidArgumentError(
             f'Column "{name}" is {features[name]!r:.120}; classes are made of plain values (Value) only.'
@@ -146,7 +146,7 @@ def align_labels(
         ColumnNotFoundError: There is no such column.
         InvalidArgumentError: It holds no class labels, a class that occurs has no id, or the ids have gaps.
     """
-    [name] = check_columns(name, view.names)
+    name = check_column(name, view.names)
     feature = features[name]
     label = feature.feature if isinstance(feature, List | LargeList) else feature
     if not isinstance(label, ClassLabel):

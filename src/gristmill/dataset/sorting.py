@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.arguments import check_columns
+from gristmill.arguments import check_column, check_columns
 from gristmill.errors import InvalidArgumentError
 from gristmill.table.selection import IndexVector, compact
 from gristmill.table.view import View
@@ -37,10 +37,11 @@ def sorted_rows(
     keys = check_columns(names, view.names)
     if not keys:
         raise InvalidArgumentError.from_value("column_names", names, "at least one column")
-    falling = [reverse] * len(keys) if isinstance(reverse, bool) else list(reverse)
+    several = list(reverse) if isinstance(reverse, Iterable) else []
+    falling = [reverse] * len(keys) if isinstance(reverse, bool) else several
     if len(falling) != len(keys) or not all(isinstance(value, bool | np.bool_) for value in falling):
         raise InvalidArgumentError.from_value("reverse", reverse, "True or False, or a list of one a column")
-    if null_placement not in _PLACEMENTS:
+    if null_placement not in list(_PLACEMENTS):
         raise InvalidArgumentError.from_choice("null_placement", str(null_placement), list(_PLACEMENTS))
     table = view.table(list(dict.fromkeys(keys)))
     order = [
@@ -79,7 +80,7 @@ def distinct_values(view: View, name: str) -> pa.Array:
         ColumnNotFoundError: It does not exist.
         InvalidArgumentError: Its values are lists or structs.
     """
-    [name] = check_columns(name, view.names)
+    name = check_column(name, view.names)
     column = view.table([name]).column(0)
     try:
         return pc.unique(column)

@@ -214,10 +214,11 @@ class DatasetDict(dict[str, Dataset]):
             num_proc: As for `Dataset.map`.
             desc: As for `Dataset.map`.
             try_original_type: As for `Dataset.map`.
-            on_mixed_types: As for `Dataset.map`.
+            on_mixed_types: As for `Dataset.map`, but by default values that have no common type are an error.
 
         Raises:
             TransformError: The function failed; names the row.
+            TransformOutputError: It returned something that can't become rows.
         """
         files = _by_split("cache_file_names", cache_file_names)
         return self._each(
@@ -238,6 +239,7 @@ class DatasetDict(dict[str, Dataset]):
                 num_proc=num_proc,
                 desc=desc,
                 try_original_type=try_original_type,
+                on_mixed_types=on_mixed_types,
             )
         )
 

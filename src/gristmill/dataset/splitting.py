@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gristmill.arguments import whole_number
-from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
+from gristmill.arguments import check_column, whole_number
+from gristmill.errors import InvalidArgumentError
 from gristmill.features import ClassLabel
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import View
@@ -201,8 +201,7 @@ def class_ids(view: View, features: Mapping[str, Any], column: str) -> npt.NDArr
         ColumnNotFoundError: There is no such column.
         InvalidArgumentError: It is no ClassLabel, or has missing values.
     """
-    if column not in features:
-        raise ColumnNotFoundError.from_name(column, features)
+    check_column(column, list(features))
     if not isinstance(features[column], ClassLabel):
         raise InvalidArgumentError(
             f'Column "{column}" is {features[column]}; to stratify by it, it must be a ClassLabel.'

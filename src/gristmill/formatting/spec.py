@@ -60,7 +60,10 @@ class FormatSpec:
                 f'Batches of the format "{name}" have no room for columns of Python values: '
                 "leave out output_all_columns, or name all columns."
             )
-        options = {**dict(kwargs.get("format_kwargs") or {}), **kwargs}
+        nested = kwargs.get("format_kwargs") or {}
+        if not isinstance(nested, Mapping):
+            raise InvalidArgumentError.from_value("format_kwargs", nested, "a dict of options")
+        options = {**nested, **kwargs}
         options.pop("format_kwargs", None)
         if name == "custom" and not callable(options.get("transform")):
             raise InvalidArgumentError.from_value(

@@ -312,8 +312,10 @@ def wanted_features(features: Features | None, info: DatasetInfo | None) -> Feat
     """Gives the features asked for, by the argument or by the info.
 
     Raises:
-        InvalidArgumentError: They differ.
+        InvalidArgumentError: They differ, or the info is none.
     """
+    if not isinstance(info, DatasetInfo | None):
+        raise InvalidArgumentError.from_value("info", info, "a DatasetInfo")
     described = info.features if info is not None else None
     if features is not None and described is not None and features != described:
         raise InvalidArgumentError("features= and info.features differ; pass one of them.")

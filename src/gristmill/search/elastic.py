@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gristmill.arguments import whole_number
-from gristmill.errors import ColumnNotFoundError, InvalidArgumentError, SearchIndexError
+from gristmill.arguments import check_column, whole_number
+from gristmill.errors import InvalidArgumentError, SearchIndexError
 from gristmill.optional import require
 from gristmill.progress import progress
 from gristmill.search.base import BaseIndex, BatchedSearchResults, SearchResults
@@ -73,8 +73,8 @@ class ElasticSearchIndex(BaseIndex):
             ColumnNotFoundError: There is no such column.
         """
         helpers: Any = require("elasticsearch.helpers", "An Elasticsearch index")
-        if column is not None and column not in documents.column_names:
-            raise ColumnNotFoundError.from_name(column, documents.column_names)
+        if column is not None:
+            check_column(column, documents.column_names)
         with _border(self.es_index_name), progress("Indexing", len(documents)) as bar:
             self.es_client.indices.create(index=self.es_index_name, **self.es_index_config)
             sent = helpers.streaming_bulk(

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gristmill.arguments import check_column
 from gristmill.errors import CastError, InvalidArgumentError
 from gristmill.features import LargeList, List, Value
 
@@ -35,7 +36,8 @@ class VectorBlocks:
         self.column = column
         self.width: int | None = None
         if column is not None:
-            _check_feature(column, source.features.get(column), source.column_names)
+            check_column(column, source.column_names)
+            _check_feature(column, source.features[column])
             source = source.with_format("numpy", columns=[column], dtype=self.dtype)
         elif not hasattr(source, "__len__") or isinstance(source, str | bytes | dict):
             raise InvalidArgumentError.from_value("vectors", source, "an array with one vector a row")
@@ -115,11 +117,7 @@ def _float_type(dtype: Any) -> np.dtype[Any]:
     return kind
 
 
-def _check_feature(column: str, feature: Any, names: Sequence[str]) -> None:
-    from gristmill.errors import ColumnNotFoundError
-
-    if column not in names:
-        raise ColumnNotFoundError.from_name(column, names)
+def _check_feature(column: str, feature: Any) -> None:
     item = feature.feature if isinstance(feature, List | LargeList) else None
     if not isinstance(item, Value) or item.dtype.startswith(_NOT_NUMBERS):
         raise InvalidArgumentError(

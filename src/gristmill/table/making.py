@@ -70,6 +70,13 @@ def columns_to_table(
         features: What they are; None infers it.
         on_mixed_types: ``"use_json"`` makes `Json` of what has no common type.
     """
+    if not isinstance(mapping, Mapping):
+        raise InvalidArgumentError.from_value("mapping", mapping, "a dict of columns")
+    for name, values in mapping.items():
+        if not isinstance(values, Iterable) and not hasattr(values, "__len__"):
+            raise InvalidArgumentError.from_value(
+                str(name), values, "a list or an array, one value for each row"
+            )
     plain = {
         name: values if hasattr(values, "__len__") and not isinstance(values, range) else list(values)
         for name, values in mapping.items()
@@ -89,6 +96,8 @@ def rows_to_table(
         features: What their columns are; None infers it.
         on_mixed_types: As for `columns_to_table`.
     """
+    if not isinstance(rows, Iterable):
+        raise InvalidArgumentError.from_value("mapping", rows, "a list of dicts, one a row")
     rows = rows if isinstance(rows, list) else list(rows)
     columns = _uniform_columns(rows)
     if columns is None and (features is not None or not check_mixed_types(on_mixed_types)):
