@@ -334,8 +334,8 @@ class CountingFile:
         self._file = file
         self.count = 0
 
-    def write(self, data: bytes) -> int:
-        """Writes and counts."""
+    def write(self, data: bytes | memoryview) -> int:
+        """Writes and counts bytes."""
         self.count += len(data)
         self._file.write(data)
         return len(data)

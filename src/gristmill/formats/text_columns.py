@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["TEXT", "bytes_of", "constant", "edge_bytes", "join", "replaced", "texts_with_bytes"]
+__all__ = ["TEXT", "bytes_of", "constant", "edge_bytes", "join", "replaced", "texts_with_bytes", "view_of"]
 
 TEXT = pa.large_string()
 _PIECE = 1 << 16
@@ -25,20 +25,25 @@ def constant(text: str | None) -> Any:
     return pa.scalar(text, TEXT)
 
 
-def join(pieces: Sequence[Any]) -> Any:
-    """Joins texts and constants, row by row; null where one of them is.
+def join(pieces: Sequence[Any], between: str = "") -> Any:
+    """Joins texts and constants, row by row, with `between` between them; null where one of them is.
 
     Example:
         >>> join([constant("<"), pa.array(["a", None], TEXT), constant(">")]).to_pylist()
         ['<a>', None]
     """
-    return pc.binary_join_element_wise(*pieces, constant(""))
+    return pc.binary_join_element_wise(*pieces, constant(between))
 
 
 def bytes_of(texts: Any) -> bytes:
     """Gives all texts of an array without nulls, one after another, as UTF-8."""
-    offsets, data = _buffers(texts)
-    return data.tobytes() if len(offsets) > 1 else b""
+    return bytes(view_of(texts))
+
+
+def view_of(texts: Any) -> memoryview:
+    """Gives the same as `bytes_of`, without a copy."""
+    _, data = _buffers(texts)
+    return data.data
 
 
 def texts_with_bytes(texts: Any, odd: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.bool_]]) -> Positions:
