@@ -23,6 +23,7 @@ from gristmill.features.cast import cast_table
 from gristmill.features.infer import refuse, to_json
 from gristmill.features.mixed import check_mixed_types
 from gristmill.files.remote import local_path, uploaded_file
+from gristmill.files.temporary import temporary_prefix
 from gristmill.formats.registry import get_format
 from gristmill.table.making import columns_to_table, describe, rows_to_table
 
@@ -95,7 +96,7 @@ class ArrowWriter:
         self._hints = Features()
         self._bytes = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = tempfile.TemporaryDirectory(
-            prefix="gristmill-writer-"
+            prefix=temporary_prefix("writer")
         )
         self._mixed = on_mixed_types if check_mixed_types(on_mixed_types) else None
         self._open = True

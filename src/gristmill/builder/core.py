@@ -30,6 +30,7 @@ from gristmill.errors import FileMissingError, InvalidArgumentError, ManualDownl
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
 from gristmill.files.remote import local_path, upload_folder
+from gristmill.files.temporary import temporary_prefix
 from gristmill.info import DatasetInfo
 from gristmill.naming import camelcase_to_snakecase
 from gristmill.splits.generator import SplitGenerator
@@ -278,7 +279,7 @@ class DatasetBuilder:
         target = self.cache_dir if output_dir is None else os.fspath(output_dir)
         here = local_path(target)
         force = mode is not DownloadMode.REUSE_DATASET_IF_EXISTS
-        with tempfile.TemporaryDirectory(prefix="gristmill-builder-") as aside:
+        with tempfile.TemporaryDirectory(prefix=temporary_prefix("builder")) as aside:
             folder = Path(aside, "prepared") if here is None else expand_home(here).absolute()
             if dl_manager is None:
                 dl_manager = self._manager(download_config, mode, checks, base_path, num_proc)
