@@ -68,18 +68,18 @@ def agree(path):
         expected = stripe(file.schema, rows_of(table))
         entries = 0
         for leaf in file.leaves:
-            found = []
+            found, begun = [], []
             for batch in iter_leaf(file, leaf.dotted):
                 kind = pa.timestamp("us") if leaf.physical == "INT96" else batch.values.type
                 values = map(plain, _pylist(batch.values.cast(kind, safe=False)))
                 levels = zip(batch.repetition.tolist(), batch.definition.tolist(), values, strict=True)
                 found += list(levels)
-                begins = [
+                begun += [
                     row
                     for row, level in zip(batch.rows.tolist(), batch.repetition, strict=True)
                     if level == 0
                 ]
-                assert begins == list(range(begins[0], begins[0] + len(begins)))
+            assert begun == list(range(file.metadata.num_rows or len(begun)))
             wanted = [(r, d, plain(v)) for r, d, v in expected[leaf.dotted]]
             null = [(r, min(d, leaf.max_definition - 1), v) if v is None else (r, d, v) for r, d, v in wanted]
             assert found in (wanted, null), leaf.dotted
@@ -191,3 +191,30 @@ def test_real_files(part):
         except Exception as error:  # noqa: BLE001  # all wrong files are told, not the first
             wrong[path] = repr(error)[:300]
     assert not wrong
+
+
+@pytest.mark.usefixtures("in_process")
+@given(st.integers(0, 60), st.integers(0, 60))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_parts_of_the_rows(tmp_path_factory, first, last):
+    path = tmp_path_factory.getbasetemp() / "parts.parquet"
+    if not path.exists():
+        rows = [[n] * (n % 4) for n in range(50)]
+        pq.write_table(
+            pa.table({"a": rows}),
+            path,
+            row_group_size=20,
+            data_page_size=8,
+            write_batch_size=4,
+            use_dictionary=False,
+        )
+    first, last = sorted((first, last))
+    with open_parquet(path) as file:
+        whole = [entry for batch in iter_leaf(file, "a") for entry in entries_of(batch)]
+        part = [entry for batch in iter_leaf(file, "a", first, last) for entry in entries_of(batch)]
+    assert part == [entry for entry in whole if first <= entry[0] < last]
+
+
+def entries_of(batch):
+    columns = (batch.rows, batch.repetition, batch.definition)
+    return list(zip(*(column.tolist() for column in columns), batch.values.to_pylist(), strict=True))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill.errors import FileFormatError, FileMissingError
-from gristmill.parquet import check, inspect
+from gristmill.parquet import check, inspect, read_leaf
 from gristmill.parquet.footer import ParquetFile
 from gristmill.parquet.records import DataPageHeader, SchemaElement, Statistics
 from tests.parquet.encoders import PageSpec, list_schema, write_file
@@ -122,6 +122,33 @@ def test_arrow_may_die(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", dying)
     with pytest.raises(FileFormatError, match=r"column \"a\".*Arrow's decoder ended its process \(SIGABRT\)"):
         check(path)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_decoder_that_dies_between_batches_is_not_an_end(tmp_path, monkeypatch, after):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": range(40_000)}), path)
+    real = subprocess.Popen
+    script = f"""
+import os, sys, pyarrow as pa
+from gristmill.parquet import worker
+writes = 0
+class Dying(pa.ipc.RecordBatchStreamWriter):
+    def write_batch(self, batch):
+        global writes
+        writes += 1
+        if writes > {after}:
+            sys.stdout.buffer.flush()
+            os._exit(7)
+        super().write_batch(batch)
+pa.ipc.new_stream = lambda sink, schema: Dying(sink, schema)
+sys.exit(worker.main())
+"""
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda command, **options: real([command[0], "-c", script], **options)
+    )
+    with pytest.raises(FileFormatError, match=r'row group 0, column "a": its values .* ended with status 7'):
+        list(read_leaf(path, "a"))
 
 
 def test_counts_that_are_off_are_remarks(tmp_path, without_values):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.parquet.hybrid import MOST_ENTRIES, decode_bit_packed, decode_hybrid
+from gristmill.parquet.hybrid import MOST_ENTRIES, decode_bit_packed, decode_hybrid, highest
 from tests.parquet.encoders import encode_hybrid, pack_from_the_top, varint
 
 
@@ -34,6 +34,7 @@ def test_hybrid_round_trip(case, behind):
     values, used = decode_hybrid(raw + behind, width, len(expected))
     assert values.tolist() == expected
     assert used == len(raw)
+    assert highest(raw + behind, width, len(expected)) == max(expected)
 
 
 @settings(max_examples=60)

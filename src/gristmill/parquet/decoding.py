@@ -91,20 +91,36 @@ def iter_values(file: ParquetFile, chunks: Sequence[Chunk]) -> Iterator[Iterator
         tempfile.TemporaryFile() as said,
         _running(file, chunks, values=True, rows=BATCH_ROWS, said=said) as process,
     ):
-        for _ in chunks:
-            yield _batches(file, process, said)
+        for chunk in chunks:
+            yield _batches(file, chunk, process, said)
 
 
-def _batches(file: ParquetFile, process: subprocess.Popen[bytes], said: Any) -> Iterator[pa.Array]:
+def _batches(
+    file: ParquetFile, chunk: Chunk, process: subprocess.Popen[bytes], said: Any
+) -> Iterator[pa.Array]:
+    problem = "its values end in the middle"
     try:
         with pa.ipc.open_stream(process.stdout) as stream:
             for batch in stream:
                 yield batch.column(0)
+        # A process that dies between two batches leaves what looks like an end.
+        if _is_done(os.pread(said.fileno(), os.fstat(said.fileno()).st_size, 0), chunk):
+            return
     except (pa.ArrowException, OSError, EOFError) as error:
-        process.wait()
-        said.seek(0)
-        fault = _fault(said.read(), process.returncode)
-        raise (fault or DecodingFault(None, None, 0, str(error))).error(file) from error
+        problem = str(error)
+    if process.stdout is not None:
+        process.stdout.close()  # not to wait for one that waits for us
+    process.wait()
+    said.seek(0)
+    fault = _fault(said.read(), process.returncode)
+    raise (fault or DecodingFault(chunk.group, chunk.index, 0, problem)).error(file)
+
+
+def _is_done(said: bytes, chunk: Chunk) -> bool:
+    place = (chunk.group, chunk.index)
+    return any(
+        (line.get("group"), line.get("index")) == place and "done" in line for line in _messages(said)[0]
+    )
 
 
 @contextlib.contextmanager
@@ -148,14 +164,8 @@ def _running(
 def _fault(said: bytes, status: int | None) -> DecodingFault | None:
     if not status:
         return None
-    last: dict[str, Any] = {}
-    words = ""
-    for line in said.decode("utf-8", "replace").splitlines():
-        if line.startswith("{"):
-            with contextlib.suppress(ValueError):
-                last = json.loads(line)
-        else:
-            words = line  # Arrow's own, or a traceback's
+    messages, words = _messages(said)
+    last = messages[-1] if messages else {}
     problem = last.get("failed")
     if problem is None and status < 0:
         name = (
@@ -168,6 +178,19 @@ def _fault(said: bytes, status: int | None) -> DecodingFault | None:
         problem or f"the decoding process ended with status {status} ({words.strip() or 'nothing said'})"
     )
     return DecodingFault(last.get("group"), last.get("index"), int(last.get("row", 0)), problem)
+
+
+def _messages(said: bytes) -> tuple[list[dict[str, Any]], str]:
+    """Gives what the process reported, and the last line that is none of its reports: Arrow's, or a traceback's."""
+    messages: list[dict[str, Any]] = []
+    words = ""
+    for line in said.decode("utf-8", "replace").splitlines():
+        if line.startswith("{"):
+            with contextlib.suppress(ValueError):
+                messages.append(json.loads(line))
+        else:
+            words = line
+    return messages, words
 
 
 def _path(file: ParquetFile) -> Path:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gristmill.parquet.footer import Chunk
-from gristmill.parquet.hybrid import decode_hybrid
+from gristmill.parquet.hybrid import highest
 from gristmill.parquet.levels import DictionaryPage, PageLevels
 
 _WIDTHS = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
@@ -82,7 +80,6 @@ def _check_indices(data: memoryview, count: int, dictionary: int) -> None:
     width = data[0]
     if width > 32:
         raise ValueError(f"its indices are said to have {width} bits; there are none above 32")
-    indices, _ = decode_hybrid(data[1:], width, count)
-    highest = int(np.max(indices))
-    if highest >= dictionary:
-        raise ValueError(f"an index is {highest:,}, and the dictionary has {dictionary:,} values")
+    index = highest(data[1:], width, count)
+    if index >= dictionary:
+        raise ValueError(f"an index is {index:,}, and the dictionary has {dictionary:,} values")

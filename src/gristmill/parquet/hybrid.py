@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy.typing as npt
 
 MOST_ENTRIES = 1 << 26
 """Values of one page that are decoded at most."""
+MOST_RUNS = 1 << 23
+"""Runs of one page that are decoded at most."""
 _BLOCK = 1 << 17
 
 Numbers = npt.NDArray[np.unsignedinteger[Any]]
@@ -32,8 +35,50 @@ def decode_hybrid(data: bytes | memoryview, width: int, count: int) -> tuple[Num
         >>> decode_hybrid(bytes([8, 7]), 3, 4)[0].tolist()
         [7, 7, 7, 7]
     """
+    runs = _read_runs(data, width, count)
+    return _assemble(runs), runs.end
+
+
+def highest(data: bytes | memoryview, width: int, count: int) -> int:
+    """Gives the largest of the values that `decode_hybrid` would give, without making them all.
+
+    Args:
+        data: Bytes that begin with the first run.
+        width: Bits of a value, 0 to 32.
+        count: How many values there have to be; at least one.
+
+    Returns:
+        The largest value.
+
+    Raises:
+        ValueError: As for `decode_hybrid`.
+
+    Example:
+        >>> highest(bytes([8, 7, 4, 2]), 3, 6)
+        7
+    """
+    runs = _read_runs(data, width, count)
+    found = runs.repeated
+    if runs.pieces:
+        found = [*found, int(_unpacked(runs).max())]
+    return max(found)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Runs in order: how long each is, whether it is packed, and what the repeated and the packed ones hold."""
+
+    lengths: list[int]
+    packed: list[bool]
+    repeated: list[int]
+    pieces: list[Any]
+    width: int
+    end: int
+
+
+def _read_runs(data: bytes | memoryview, width: int, count: int) -> _Runs:
+    """Reads the heads of all runs: values are then made all at once, as a run may have as few as eight."""
     _check(width, count)
-    # First the heads of all runs, then all values at once: a run may have as few as eight values.
     lengths: list[int] = []
     packed: list[bool] = []
     repeated: list[int] = []
@@ -71,41 +116,45 @@ def decode_hybrid(data: bytes | memoryview, width: int, count: int) -> tuple[Num
                 raise ValueError("a run has no values")
             if position + bytes_of_value > size:
                 raise ValueError("a run's value is cut off")
-            repeated.append(int.from_bytes(data[position : position + bytes_of_value], "little"))
+            value = int.from_bytes(data[position : position + bytes_of_value], "little")
+            if value >> width:
+                raise ValueError(f"a run repeats {value}, which does not fit {width} bits")
+            repeated.append(value)
             position += bytes_of_value
+        if len(lengths) == MOST_RUNS:
+            raise ValueError(f"there are more than {MOST_RUNS:,} runs")
         lengths.append(length)
         packed.append(bool(head & 1))
         found += length
-    return _assemble(lengths, packed, repeated, pieces, width), position
+    return _Runs(lengths, packed, repeated, pieces, width, position)
 
 
-def _assemble(
-    lengths: list[int], packed: list[bool], repeated: list[int], pieces: list[Any], width: int
-) -> Numbers:
-    """Puts the values of all runs in order; packed runs are whole groups of eight, so their bytes can be joined."""
-    kind = _kind(width)
-    sizes = np.asarray(lengths, dtype=np.int64)
-    is_packed = np.asarray(packed, dtype=bool)
-    if repeated and max(repeated) >> width:
-        raise ValueError(f"a run repeats {max(repeated)}, which does not fit {width} bits")
-    runs = np.repeat(np.asarray(repeated, dtype=kind), sizes[~is_packed])
-    if not pieces:
-        return runs
-    # Only the last run may be short of a whole group.
-    filled = b"".join(pieces)
-    groups = int(((sizes[is_packed] + 7) // 8).sum())
-    unpacked = (
-        _unpack(filled + bytes(groups * width - len(filled)), width, kind)
-        if width
-        else np.zeros(groups * 8, kind)
-    )
-    if not repeated:
-        return unpacked[: int(sizes.sum())]
+def _assemble(runs: _Runs) -> Numbers:
+    sizes = np.asarray(runs.lengths, dtype=np.int64)
+    is_packed = np.asarray(runs.packed, dtype=bool)
+    repeated = np.repeat(np.asarray(runs.repeated, dtype=_kind(runs.width)), sizes[~is_packed])
+    if not runs.pieces:
+        return repeated
+    unpacked = _unpacked(runs)
+    if not runs.repeated:
+        return unpacked
     of_packed = np.repeat(is_packed, sizes)
-    values = np.empty(len(of_packed), dtype=kind)
-    values[of_packed] = unpacked[: len(of_packed) - len(runs)]
-    values[~of_packed] = runs
+    values = np.empty(len(of_packed), dtype=repeated.dtype)
+    values[of_packed] = unpacked
+    values[~of_packed] = repeated
     return values
+
+
+def _unpacked(runs: _Runs) -> Numbers:
+    """Unpacks the values of all packed runs: these are whole groups of eight, so that their bytes can be joined."""
+    lengths = [length for length, packed in zip(runs.lengths, runs.packed, strict=True) if packed]
+    # Only the last run may be short of a whole group.
+    groups = sum((length + 7) // 8 for length in lengths)
+    if not runs.width:
+        return np.zeros(sum(lengths), _kind(0))
+    filled = b"".join(runs.pieces)
+    whole = filled + bytes(groups * runs.width - len(filled))
+    return _unpack(whole, runs.width, _kind(runs.width))[: sum(lengths)]
 
 
 def _unpack(data: bytes, width: int, kind: Any) -> Numbers:

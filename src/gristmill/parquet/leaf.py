@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gristmill.errors import InvalidArgumentError
-from gristmill.parquet.decoding import BATCH_ROWS, iter_values, on_disk
+from gristmill.errors import FileFormatError, InvalidArgumentError
+from gristmill.parquet.decoding import iter_values, on_disk
 from gristmill.parquet.footer import Chunk, ParquetFile, open_parquet
 from gristmill.parquet.levels import PageLevels, iter_decoded_pages
 from gristmill.parquet.schema import SchemaNode, find_leaf
+
+_ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def read_leaf(
         rows: First row and the one behind the last, as in a slice; None for the file's ends.
 
     Yields:
-        Entries of some thousand rows at a time.
+        Entries of a page, or of part of a large one, at a time.
 
     Raises:
         ColumnNotFoundError: No leaf has the path, or several have.
@@ -84,9 +86,9 @@ def iter_leaf(file: ParquetFile, column: str, first: int = 0, last: int | None =
         last: The row behind the last; None for all.
 
     Yields:
-        Entries of some thousand rows at a time.
+        Entries of a page, or of part of a large one, at a time.
     """
-    index, leaf = find_leaf(file.schema, column)
+    index, _ = find_leaf(file.schema, column)
     wanted: list[tuple[Chunk, int]] = []
     row = 0
     for group, described in enumerate(file.metadata.row_groups):
@@ -96,64 +98,49 @@ def iter_leaf(file: ParquetFile, column: str, first: int = 0, last: int | None =
     chunks = [chunk for chunk, _ in wanted]
     with on_disk(file, chunks) as local:
         for (chunk, start), values in zip(wanted, iter_values(local, chunks), strict=True):
-            # Levels first: their errors name the page, Arrow's only the chunk.
-            repetition, definition = _levels(local, chunk)
-            yield from _batches(local, chunk, leaf, start, (first, last), repetition, definition, values)
-
-
-def _levels(
-    file: ParquetFile, chunk: Chunk
-) -> tuple[npt.NDArray[np.unsignedinteger], npt.NDArray[np.unsignedinteger]]:
-    """Gives the repetition and definition levels of a chunk."""
-    repetition: list[npt.NDArray[np.unsignedinteger]] = []
-    definition: list[npt.NDArray[np.unsignedinteger]] = []
-    rows = 0
-    for found in iter_decoded_pages(file, chunk):
-        if isinstance(found, PageLevels):
-            repetition.append(found.repetition)
-            definition.append(found.definition)
-            rows += found.rows
-    if rows != chunk.rows:
-        place = file.chunk_place(chunk.group, chunk.index)
-        raise place.error(f"its pages hold {rows:,} rows, and the row group {chunk.rows:,}")
-    empty = np.zeros(0, dtype=np.uint8)
-    return np.concatenate(repetition or [empty]), np.concatenate(definition or [empty])
+            yield from _batches(local, chunk, start, (first, last), values)
 
 
 def _batches(
-    file: ParquetFile,
-    chunk: Chunk,
-    leaf: SchemaNode,
-    start: int,
-    bounds: tuple[int, int | None],
-    repetition: npt.NDArray[np.unsignedinteger],
-    definition: npt.NDArray[np.unsignedinteger],
-    values: Iterator[pa.Array],
+    file: ParquetFile, chunk: Chunk, start: int, bounds: tuple[int, int | None], values: Iterator[pa.Array]
 ) -> Iterator[LeafBatch]:
-    """Cuts the entries of a chunk into batches of rows, and lays its values beside them."""
-    begins = np.flatnonzero(repetition == 0)
-    rows = np.cumsum(repetition == 0) - 1
-    present = definition == leaf.max_definition
-    waiting = _Waiting(values)
-    last = chunk.rows if bounds[1] is None else min(chunk.rows, bounds[1] - start)
-    for row in range(0, last, BATCH_ROWS):
-        until = min(row + BATCH_ROWS, last)
-        span = slice(int(begins[row]), int(begins[until]) if until < len(begins) else len(rows))
-        here = present[span]
-        taken = waiting.take(int(np.count_nonzero(here)))
-        if taken is None:
-            place = file.chunk_place(chunk.group, chunk.index)
-            raise place.error("Arrow decodes fewer values than its levels say are there")
-        if until + start <= bounds[0]:
+    """Lays the values of a chunk beside its levels, page by page; `start` is the chunk's first row."""
+    place, waiting = file.chunk_place(chunk.group, chunk.index), _Waiting(values)
+    row = start
+    pages = iter_decoded_pages(file, chunk)
+    for page in pages:
+        if not isinstance(page, PageLevels):
             continue
-        positions = pa.array(np.cumsum(here) - 1, mask=~here)
-        skip = int(np.searchsorted(rows[span], bounds[0] - start))
-        yield LeafBatch(
-            leaf, rows[span][skip:] + start, repetition[span][skip:], definition[span][skip:],
-            taken.take(positions)[skip:],
-        )  # fmt: skip
-    if last == chunk.rows and not waiting.empty():
-        place = file.chunk_place(chunk.group, chunk.index)
+        for at in range(0, len(page.definition), _ENTRIES):
+            piece = slice(at, at + _ENTRIES)
+            begins = page.repetition[piece] == 0
+            rows = np.cumsum(begins) + (row - 1)
+            row += int(np.count_nonzero(begins))
+            present = page.definition[piece] == chunk.leaf.max_definition
+            try:
+                taken = waiting.take(int(np.count_nonzero(present)))
+            except FileFormatError:
+                # A fault of a later page may be why Arrow stopped, and then there is a better name for it.
+                for _ in pages:
+                    pass
+                raise
+            if taken is None:
+                raise place.error("Arrow decodes fewer values than its levels say are there")
+            span = slice(
+                *np.searchsorted(rows, [bounds[0], row if bounds[1] is None else bounds[1]]).tolist()
+            )
+            if span.start < span.stop:
+                positions = pa.array(np.cumsum(present) - 1, mask=~present)
+                yield LeafBatch(
+                    chunk.leaf, rows[span], page.repetition[piece][span], page.definition[piece][span],
+                    taken.take(positions[span]),
+                )  # fmt: skip
+        # The next page may go on with the row.
+        if bounds[1] is not None and row > bounds[1]:
+            return
+    if row - start != chunk.rows:
+        raise place.error(f"its pages hold {row - start:,} rows, and the row group {chunk.rows:,}")
+    if not waiting.empty():
         raise place.error("Arrow decodes more values than its levels say are there")
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from gristmill.parquet.thrift import ListOf, at
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Empty:
     """A struct whose presence says everything."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class KeyValue:
     """One entry of key-value metadata; the value is text by the format, bytes in files that break it."""
 
@@ -26,7 +26,7 @@ class KeyValue:
     value: str | None = at(2, "note")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DecimalType:
     """Parameters of the logical type DECIMAL."""
 
@@ -34,7 +34,7 @@ class DecimalType:
     precision: int = at(2, "i32", required=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TimeUnit:
     """Which of three units: the one that is not None."""
 
@@ -43,7 +43,7 @@ class TimeUnit:
     NANOS: Empty | None = at(3, Empty)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TimeType:
     """Parameters of the logical types TIME and TIMESTAMP."""
 
@@ -51,7 +51,7 @@ class TimeType:
     unit: TimeUnit = at(2, TimeUnit, required=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class IntType:
     """Parameters of the logical type INTEGER."""
 
@@ -59,21 +59,21 @@ class IntType:
     isSigned: bool = at(2, "bool", required=True)  # noqa: N815  # the format's name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class VariantType:
     """Parameters of the logical type VARIANT."""
 
     specification_version: int | None = at(1, "i8")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GeometryType:
     """Parameters of the logical type GEOMETRY."""
 
     crs: str | None = at(1, "text")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GeographyType:
     """Parameters of the logical type GEOGRAPHY."""
 
@@ -81,7 +81,7 @@ class GeographyType:
     algorithm: int | None = at(2, "i32")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LogicalType:
     """What a column means: the field that is not None; all None is a type of a later version of the format."""
 
@@ -104,7 +104,7 @@ class LogicalType:
     GEOGRAPHY: GeographyType | None = at(18, GeographyType)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SchemaElement:
     """One node of the schema; the list of them is the tree in depth-first order."""
 
@@ -120,7 +120,7 @@ class SchemaElement:
     logicalType: LogicalType | None = at(10, LogicalType)  # noqa: N815  # the format's name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """Statistics of a column chunk or page; `max` and `min` are the deprecated fields of unsure order."""
 
@@ -134,7 +134,7 @@ class Statistics:
     is_min_value_exact: bool | None = at(8, "bool")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SizeStatistics:
     """How large a column's text is, and how often each level occurs."""
 
@@ -143,7 +143,7 @@ class SizeStatistics:
     definition_level_histogram: list[int] | None = at(3, ListOf("i64"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PageEncodingStats:
     """How many pages of one kind and encoding a chunk has."""
 
@@ -152,7 +152,7 @@ class PageEncodingStats:
     count: int = at(3, "i32", required=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnMetaData:
     """What the footer says of one column chunk."""
 
@@ -174,7 +174,7 @@ class ColumnMetaData:
     size_statistics: SizeStatistics | None = at(16, SizeStatistics)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EncryptionWithColumnKey:
     """A column encrypted with a key of its own."""
 
@@ -182,7 +182,7 @@ class EncryptionWithColumnKey:
     key_metadata: bytes | None = at(2, "binary")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnCryptoMetaData:
     """How a column is encrypted: the field that is not None."""
 
@@ -190,7 +190,7 @@ class ColumnCryptoMetaData:
     ENCRYPTION_WITH_COLUMN_KEY: EncryptionWithColumnKey | None = at(2, EncryptionWithColumnKey)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnChunk:
     """Where one column of one row group is."""
 
@@ -205,7 +205,7 @@ class ColumnChunk:
     encrypted_column_metadata: bytes | None = at(9, "binary")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SortingColumn:
     """One column that a row group is sorted by."""
 
@@ -214,7 +214,7 @@ class SortingColumn:
     nulls_first: bool = at(3, "bool", required=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RowGroup:
     """A run of rows whose columns lie together."""
 
@@ -227,14 +227,14 @@ class RowGroup:
     ordinal: int | None = at(7, "i16")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnOrder:
     """The order that a column's statistics go by; None is an order of a later version."""
 
     TYPE_ORDER: Empty | None = at(1, Empty)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EncryptionAlgorithm:
     """How a file is encrypted: the field that is not None."""
 
@@ -242,7 +242,7 @@ class EncryptionAlgorithm:
     AES_GCM_CTR_V1: Empty | None = at(2, Empty)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileMetaData:
     """The footer."""
 
@@ -257,7 +257,7 @@ class FileMetaData:
     footer_signing_key_metadata: bytes | None = at(9, "binary")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DataPageHeader:
     """Header of a data page of version 1."""
 
@@ -268,7 +268,7 @@ class DataPageHeader:
     statistics: Statistics | None = at(5, Statistics)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DictionaryPageHeader:
     """Header of a dictionary page."""
 
@@ -277,7 +277,7 @@ class DictionaryPageHeader:
     is_sorted: bool | None = at(3, "bool")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DataPageHeaderV2:
     """Header of a data page of version 2."""
 
@@ -291,7 +291,7 @@ class DataPageHeaderV2:
     statistics: Statistics | None = at(8, Statistics)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PageHeader:
     """What stands before each page."""
 
@@ -304,7 +304,7 @@ class PageHeader:
     data_page_header_v2: DataPageHeaderV2 | None = at(8, DataPageHeaderV2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PageLocation:
     """Where one data page is, as the offset index says."""
 
@@ -313,7 +313,7 @@ class PageLocation:
     first_row_index: int = at(3, "i64", required=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OffsetIndex:
     """Where the data pages of a chunk are."""
 
@@ -321,7 +321,7 @@ class OffsetIndex:
     unencoded_byte_array_data_bytes: list[int] | None = at(2, ListOf("i64"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnIndex:
     """Smallest and largest value of each data page of a chunk."""
 
@@ -334,7 +334,7 @@ class ColumnIndex:
     definition_level_histograms: list[int] | None = at(7, ListOf("i64"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BloomFilterHeader:
     """What stands before a Bloom filter."""
 

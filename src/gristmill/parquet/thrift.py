@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
-MOST_VALUES = 8_000_000
-"""Values decoded from one document at most; a footer of 100,000 column chunks has about three million."""
+MOST_VALUES = 6_000_000
+"""Values decoded from one document at most; a footer of 100,000 column chunks has about four million."""
 _DEEPEST = 32
 _TRUE, _FALSE, _I8, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = (
     1,

@@ -51,10 +51,11 @@ def main() -> int:
                     if job["values"] and writer is None:  # no rows, so nothing said the type
                         empty = pa.schema({"value": pa.null()})
                         stack.enter_context(pa.ipc.new_stream(sys.stdout.buffer, empty))
+                    if at["row"] != expected:
+                        raise ValueError(f"Arrow gives {at['row']:,} of {expected:,} rows")
+                    # Before the stream ends: who reads it tells an end from a death by this line.
+                    _say({**at, "done": True})
                 sys.stdout.buffer.flush()
-                if at["row"] != expected:
-                    raise ValueError(f"Arrow gives {at['row']:,} of {expected:,} rows")
-                _say({**at, "done": True})
     except (
         pa.ArrowException,
         OSError,
