@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill import build
+from gristmill.build import combine, write_group
 from gristmill.build import prepare as prepare_module
-from gristmill.build import write_group
 from gristmill.build.combine import prepare_and_open
 from gristmill.build.keys import safe_name, shard_names, split_folder, split_key
 from gristmill.build.local import local_file
@@ -445,3 +445,23 @@ def test_a_file_that_a_power_cut_left_short_is_prepared_again(tmp_path, name, le
     opened = prepare_and_open({"train": source}, tmp_path / "cache")["train"]
     assert opened.table["a"].to_pylist() == list(range(99))
     assert contents(folder) == expected
+
+
+def test_what_is_known_of_several_splits(tmp_path):
+    sources = {}
+    for name in ("train", "test"):
+        (tmp_path / name).mkdir()
+        sources[name] = source_of(tmp_path / name, {"a": [1]}, split=name)
+        file = replace(sources[name].files[0], name=f"{name}.parquet")
+        sources[name] = replace(sources[name], files=(file,))
+    opened = prepare_and_open(sources, tmp_path / "cache")
+    info = combine.info_of(list(opened.values()))
+    assert info.splits is not None
+    assert list(info.splits) == ["train", "test"]
+    assert set(info.download_checksums or {}) == {"train.parquet", "test.parquet"}
+    one: Any = combine.info_with(info, opened["train"])
+    one.splits["train"].num_examples = 7
+    one.download_checksums.clear()
+    assert info.splits["train"].num_examples == 1
+    assert len(info.download_checksums or {}) == 2
+    assert one.features == opened["train"].features

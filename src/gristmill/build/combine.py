@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -65,10 +66,13 @@ def info_of(splits: Sequence[OpenSplit]) -> DatasetInfo:
     Args:
         splits: At least one.
     """
-    info = splits[0].info.copy()
+    info = _with_features(splits[0].info, splits[0].features)
     info.splits = SplitDict(dataset_name=info.dataset_name)
+    checksums: dict[str, Any] = {}
     for split in splits:
         info.splits.add(split.split)
+        checksums.update(split.info.download_checksums or {})
+    info.download_checksums = checksums or None
     info.dataset_size = sum(split.info.dataset_size or 0 for split in splits)
     info.download_size = sum(split.info.download_size or 0 for split in splits)
     info.size_in_bytes = info.dataset_size + info.download_size
@@ -77,8 +81,15 @@ def info_of(splits: Sequence[OpenSplit]) -> DatasetInfo:
 
 def info_with(info: DatasetInfo, split: OpenSplit) -> DatasetInfo:
     """Gives a copy of what is known about a dataset, with the columns of one of its splits."""
-    copy = info.copy()
-    copy.features = split.features
+    copy = _with_features(info, split.features)
+    copy.splits = None if info.splits is None else info.splits.copy()
+    return copy
+
+
+def _with_features(info: DatasetInfo, features: Features) -> DatasetInfo:
+    """Copies all but columns and splits, which are known elsewhere; copying those takes longer than opening the files."""
+    copy = dataclasses.replace(info, features=None, splits=None).copy()
+    copy.features = features
     return copy
 
 
