@@ -15,9 +15,9 @@ from pathlib import Path
 import pyarrow
 from tests.builder.own import Poems
 from gristmill import builder, iterable
-def run(cache, base):
+def run(cache, base, num_proc="1"):
     builder = Poems(cache_dir=cache, base_path=base, writer_batch_size=100)
-    builder.download_and_prepare(max_shard_size=12_000)
+    builder.download_and_prepare(max_shard_size=12_000, num_proc=int(num_proc))
     builder.as_dataset()
 """
 
@@ -62,7 +62,7 @@ def test_killed_at_any_moment(tmp_path):
         forks.start(cache, base)
         assert forks.end() == 0
         took = time.monotonic() - started
-        for _ in range(12):
+        for _ in range(10):
             for path in whole.iterdir():
                 path.unlink()
             whole.rmdir()
@@ -75,6 +75,23 @@ def test_killed_at_any_moment(tmp_path):
             assert contents(whole) == expected
             assert [path.name for path in whole.parent.iterdir()] == [whole.name]
     assert -signal.SIGKILL in endings
+
+
+def test_killed_while_workers_work(tmp_path):
+    base, cache = large_poems(tmp_path / "large"), str(tmp_path / "cache")
+    builder = Poems(cache_dir=cache, base_path=base)
+    whole = Path(builder.cache_dir)
+    with Forks(PREPARE) as forks:
+        pid = forks.start(cache, base, 2)
+        deadline = time.monotonic() + 60
+        while not list(whole.parent.glob(".*.incomplete/*-00000*")) and time.monotonic() < deadline:
+            time.sleep(0.005)  # until a worker has begun
+        assert forks.kill(pid) == -signal.SIGKILL
+    assert not whole.exists()
+    time.sleep(0.5)  # a worker may take as long to notice that nobody listens
+    builder.download_and_prepare()
+    assert builder.as_dataset("train").num_rows == 3000
+    assert [path.name for path in whole.parent.iterdir()] == [whole.name]
 
 
 def test_two_processes_prepare_once(tmp_path):

@@ -109,6 +109,8 @@ def prepare(builder: DatasetBuilder, manager: DownloadManager, plan: Plan) -> Da
             raise DiskFullError.from_sizes(plan.folder.parent, needed, _free(plan.folder.parent))
         with atomic_folder(plan.folder) as temporary:
             info = _build(builder, manager, plan, temporary)
+        # Once more: workers that outlived a killed process for a moment may have made its folder again.
+        sweep(plan.folder.parent)
         manager.manage_extracted_files()
     _log.info("prepared %s in %s", builder.dataset_name, plan.folder)
     return info
