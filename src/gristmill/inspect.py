@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gristmill import config
 from gristmill.build.declared import declared_info
 from gristmill.build.places import Place
-from gristmill.build.resolve import Request, default_name, names_of
+from gristmill.build.resolve import Request
 from gristmill.download import DownloadMode
 from gristmill.errors import (
     ConfigNotFoundError,
@@ -26,11 +25,12 @@ from gristmill.errors import (
     suggest,
 )
 from gristmill.files.data_files import missing_name
-from gristmill.files.paths import expand_home
 from gristmill.info import DatasetInfo
 from gristmill.load.arguments import (
     DataFilesArgument,
     make_request,
+    parse_cache_dir,
+    parse_config_name,
     parse_download_mode,
     parse_path,
     parse_revision,
@@ -199,7 +199,7 @@ def get_dataset_config_info(
     """
     kwargs = {"token": token, **config_kwargs}
     with _looking(path, revision, download_config, download_mode, data_files, kwargs) as seen:
-        return seen.info(config_name)
+        return seen.info(parse_config_name(config_name))
 
 
 def get_dataset_split_names(
@@ -244,7 +244,7 @@ def get_dataset_split_names(
     """
     kwargs = {"token": token, **config_kwargs}
     with _looking(path, revision, download_config, download_mode, data_files, kwargs) as seen:
-        return [str(name) for name in seen.info(config_name).splits or ()]
+        return [str(name) for name in seen.info(parse_config_name(config_name)).splits or ()]
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def _looking(
     shared = {
         key: options.pop(key, None) for key in ("name", "data_dir", "features", "token", "storage_options")
     }
-    cache = expand_home(options.pop("cache_dir", None) or config.HF_DATASETS_CACHE)
+    cache = parse_cache_dir(options.pop("cache_dir", None))
     request = make_request(
         options,
         arguments,
@@ -292,9 +292,7 @@ def _looking(
             yield _of_records(name, known)
         else:
             place = located.place
-            names, default = (
-                (["default"], "default") if place is None else (names_of(place), default_name(place))
-            )
+            names, default = (["default"], "default") if place is None else (place.names, place.default)
             yield _Seen(names, default, lambda config: _info(located, request, config))
 
 
@@ -332,10 +330,10 @@ def _info(located: Located, request: Request, config_name: str | None) -> Datase
 def _said(place: Place, name: str | None, request: Request) -> DatasetInfo | None:
     if request.own_files:
         return None
-    chosen = name or default_name(place)
-    if chosen is None or chosen not in names_of(place):
+    chosen = name or place.default
+    if chosen is None or chosen not in place.entries:
         return None
-    info = declared_info(place, chosen, chosen == default_name(place))
+    info = declared_info(place, chosen, chosen == place.default)
     info.config_name, info.dataset_name = chosen, place.dataset
     return info
 

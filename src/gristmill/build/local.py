@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 from gristmill.build.source import DataFile
-from gristmill.errors import DataFilesNotFoundError, FileError, FileMissingError, suggest
+from gristmill.errors import DataFilesNotFoundError, FileError, FileMissingError, shorten, suggest
 from gristmill.files.data_files import resolve_patterns
 from gristmill.files.paths import expand_home
 from gristmill.files.patterns import PathIndex, has_magic, is_hidden
@@ -27,8 +28,8 @@ def list_folder(folder: Path) -> list[str]:
     def refuse(error: OSError) -> None:
         raise FileError.from_os_error("list", error.filename or folder, error) from error
 
-    if not folder.is_dir():
-        raise FileMissingError.from_path(folder)
+    if not os.path.isdir(folder):  # noqa: PTH112  # Path.is_dir raises for names too long
+        raise FileMissingError.from_path(shorten(str(folder)))
     paths = []
     for root, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not is_hidden(name))
@@ -54,7 +55,8 @@ def expand_local(pattern: str, base: Path | None = None) -> list[Path]:
         DataFilesNotFoundError: Nothing matches; the message names near names.
     """
     path = (base or Path()) / expand_home(pattern)
-    if os.path.isfile(path):  # noqa: PTH113  # Path.is_file raises for names too long
+    # The functions of os.path give False where those of Path raise: for names too long.
+    if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
         return [path]
     folder, rest = _literal_folder(path)
     if not folder.is_dir() or (rest and not has_magic("/".join(rest))):
@@ -103,7 +105,7 @@ def local_file(path: Path, name: str | None = None) -> DataFile:
 
     Raises:
         FileMissingError: There is no such file.
-        FileError: It can't be looked at.
+        FileError: It can't be looked at, or is no regular file.
     """
     try:
         status = path.stat()
@@ -111,5 +113,10 @@ def local_file(path: Path, name: str | None = None) -> DataFile:
         raise FileMissingError.from_path(path) from error
     except OSError as error:
         raise FileError.from_os_error("read", path, error) from error
+    if not stat.S_ISREG(status.st_mode):
+        # To open a pipe waits for whoever writes to it; and what is read is read more than once.
+        raise FileError(
+            f"{path} is no file with content of its own but a pipe, a socket or a device: copy it first."
+        )
     where = path.resolve()
     return DataFile(name or str(path), f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from gristmill import config as settings
 from gristmill.build.local import list_folder, local_file
@@ -12,6 +14,8 @@ from gristmill.build.source import DataFile
 from gristmill.build.user_files import files_of_bucket, files_of_repo
 from gristmill.errors import CardError, DatasetScriptError, InvalidArgumentError
 from gristmill.files.borders import reading
+from gristmill.files.data_files import config_names, default_config
+from gristmill.files.patterns import PathIndex
 from gristmill.hub.buckets import Bucket, version_of
 from gristmill.hub.card import DatasetCard, parse_card
 from gristmill.hub.client import PinnedRepo
@@ -61,6 +65,31 @@ class Place:
     revision: str | None = None
     card: DatasetCard = field(default_factory=DatasetCard)
     fetch: Callable[[Sequence[DataFile]], list[Path]] | None = None
+
+    # Worked out once: a dataset may have thousands of configs and files.
+
+    @cached_property
+    def index(self) -> PathIndex:
+        """The paths, ready for patterns."""
+        return PathIndex(self.paths)
+
+    @cached_property
+    def entries(self) -> dict[str, Mapping[str, Any]]:
+        """Config -> what the card says of its files; ``default`` alone, of which nothing is said, if it has none."""
+        configs = self.card.configs
+        return (
+            dict(zip(config_names(configs, self.where), configs, strict=True)) if configs else {"default": {}}
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The configs: those the card declares, or ``default`` alone."""
+        return list(self.entries)
+
+    @cached_property
+    def default(self) -> str | None:
+        """The config that is loaded when none is asked for; None if one has to be named."""
+        return default_config(self.card.configs, self.where) if self.card.configs else "default"
 
 
 def folder_place(folder: Path, lenient: bool = False) -> Place:

@@ -20,15 +20,20 @@ from gristmill.build.local import list_folder, local_file
 from gristmill.build.places import Place
 from gristmill.build.source import DataFile, SplitSource, fetch_each
 from gristmill.build.user_files import find_user_files, has_scheme, plain_name
-from gristmill.errors import CardError, DataFilesNotFoundError, InvalidArgumentError
+from gristmill.errors import (
+    CardError,
+    ConfigNotFoundError,
+    DataFilesNotFoundError,
+    InvalidArgumentError,
+    suggest,
+)
 from gristmill.features import Features
 from gristmill.files.data_files import (
     DataConfig,
     DataFiles,
     choose_config,
-    config_names,
     config_options,
-    default_config,
+    missing_name,
     parse_data_files,
     resolve_configs,
 )
@@ -41,7 +46,7 @@ from gristmill.hub.client import HubClient
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 
-__all__ = ["Request", "Resolved", "default_name", "from_file", "from_format", "from_place", "names_of"]
+__all__ = ["Request", "Resolved", "from_file", "from_format", "from_place"]
 
 T = TypeVar("T")
 _log = get_logger(__name__)
@@ -266,47 +271,39 @@ def _flat(names: Mapping[str, Sequence[str]]) -> list[str]:
     return [name for some in names.values() for name in some]
 
 
-def names_of(place: Place) -> list[str]:
-    """Lists the configs of a place: those its card declares, or ``default`` alone."""
-    return config_names(place.card.configs, place.where) if place.card.configs else ["default"]
-
-
-def default_name(place: Place) -> str | None:
-    """Names the config of a place that is loaded when none is asked for; None if one has to be named."""
-    return default_config(place.card.configs, place.where) if place.card.configs else "default"
-
-
 def _choose(
     place: Place, request: Request, name: str | None
 ) -> tuple[DataConfig, dict[str, list[str]] | None]:
     """Picks the config, with its files by pattern if some of them lie elsewhere."""
     where, own = place.where, request.own_files
-    entries = [] if own else place.card.configs
-    if entries:
-        name = name or default_name(place)
+    entry = None
+    if place.card.configs and not own:
+        name = name or place.default
         if name is None:
-            return choose_config([DataConfig(one, {}) for one in names_of(place)], None, where), None
-        urls = _urls_of_card(entries, name, where)
+            raise ConfigNotFoundError(missing_name(place.names, where))
+        if name not in place.entries:
+            raise ConfigNotFoundError(f'{where} has no config "{name}". {suggest(name, place.names)}')
+        entry = place.entries[name]
+        urls = _urls_of_card(entry, name, where)
         if urls is not None:
-            options = config_options(next(e for e in entries if str(e.get("config_name", "default")) == name))
-            return DataConfig(name, {}, name == default_name(place), options), urls
+            return DataConfig(name, {}, name == place.default, config_options(entry)), urls
     configs = resolve_configs(
-        place.paths,
-        entries or None,
+        place.index,
+        None if entry is None else [entry],
         data_files=request.data_files,
         data_dir=request.data_dir,
-        only=name if entries else None,
         where=where,
     )
     if not configs:
         raise DataFilesNotFoundError(_nothing_readable(place.paths, where))
+    if entry is not None:
+        return replace(configs[0], default=name == place.default), None
     chosen = configs[0] if own else choose_config(configs, name, where)
     return (replace(chosen, name=name) if own and name else chosen), None
 
 
-def _urls_of_card(entries: Sequence[Mapping[str, Any]], name: str, where: str) -> dict[str, list[str]] | None:
+def _urls_of_card(entry: Mapping[str, Any], name: str, where: str) -> dict[str, list[str]] | None:
     """Gives a config's files by pattern if the card sends us elsewhere for some, which only some URLs may do."""
-    entry = next((one for one in entries if str(one.get("config_name", "default")) == name), {})
     said = entry.get("data_files")
     if said is None:
         return None

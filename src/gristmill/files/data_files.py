@@ -116,7 +116,7 @@ def _text(pattern: Any, refuse: Callable[[str], GristmillError]) -> str:
 
 
 def resolve_configs(
-    paths: Sequence[str],
+    paths: Sequence[str] | PathIndex,
     metadata_configs: Sequence[Mapping[str, Any]] | None = None,
     *,
     data_files: DataFiles | None = None,
@@ -128,7 +128,7 @@ def resolve_configs(
     """Works out which configs and splits a listing of files holds.
 
     Args:
-        paths: All files of the repository or folder, relative, with ``/`` between the parts.
+        paths: All files of the repository or folder, relative, with ``/`` between the parts; or an index of them.
         metadata_configs: The ``configs`` of the dataset card, if it has any.
         data_files: The user's own files or patterns; they win over the card.
         data_dir: The user's own folder inside the listing; it wins over the card, and patterns start there.
@@ -150,7 +150,7 @@ def resolve_configs(
         >>> config.splits
         {'train': ('data/train.csv',), 'test': ('data/test.csv',)}
     """
-    index = PathIndex(paths)
+    index = paths if isinstance(paths, PathIndex) else PathIndex(paths)
     if data_files is not None or data_dir is not None or not metadata_configs:
         splits = _resolve_splits(index, data_files, data_dir, suffixes, where, None)
         return [DataConfig("default", splits, default=True)] if splits else []

@@ -57,8 +57,8 @@ def find_remote(pattern: str, options: Mapping[str, Any] | None = None) -> list[
         >>> [file.url for file in find_remote("memory://shelf/*.csv")]
         ['memory:///shelf/b.csv']
     """
-    system, path = open_system(pattern, options)
     with _talking(pattern):
+        system, path = open_system(pattern, options)
         facts = _matching(system, path)
         if len(facts) > _MOST_FILES:
             raise FileError(f"{pattern} means more than {_MOST_FILES:,} files.")
@@ -78,7 +78,8 @@ def remote_folder(url: str, options: Mapping[str, Any] | None = None) -> str:
         url: The folder.
         options: Options of the file system.
     """
-    system, path = open_system(url, options)
+    with _talking(url):
+        system, path = open_system(url, options)
     return str(system.unstrip_protocol(path)).rstrip("/") + "/"
 
 
@@ -107,10 +108,10 @@ def fetch_remote(
         folder.mkdir(parents=True, exist_ok=True)
     with lock(final.with_name(f"{final.name}.lock")):
         if again or not final.is_file():
-            system, path = open_system(file.url, options)
             part = temporary_name(final)
             try:
                 with _talking(file.url):
+                    system, path = open_system(file.url, options)
                     system.get_file(path, str(part))
                 with writing(final):
                     part.replace(final)

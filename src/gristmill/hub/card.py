@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -65,11 +66,14 @@ class DatasetCard:
             >>> card.dataset_info("en"), card.dataset_info("fr")
             ({'config_name': 'en', 'features': []}, None)
         """
-        infos = self.metadata.get("dataset_info")
-        for info in infos if isinstance(infos, list) else [infos]:
-            if isinstance(info, dict) and str(info.get("config_name", "default")) == (config or "default"):
-                return info
-        return None
+        return self._infos.get(config or "default")
+
+    @cached_property
+    def _infos(self) -> dict[str, dict[str, Any]]:
+        said = self.metadata.get("dataset_info")
+        infos = [info for info in (said if isinstance(said, list) else [said]) if isinstance(info, dict)]
+        # Of several for one config, the first counts.
+        return {str(info.get("config_name", "default")): info for info in reversed(infos)}
 
 
 def parse_card(text: str, where: str = "README.md", standalone: str = "") -> DatasetCard:

@@ -9,15 +9,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gristmill import config
 from gristmill.build.resolve import Request
 from gristmill.download import DownloadMode
 from gristmill.download.modes import parse_choice
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.files.paths import expand_home
 from gristmill.formats.registry import get_format, known_formats
 from gristmill.logging import get_logger
 
-__all__ = ["DataFilesArgument", "make_request", "parse_download_mode", "parse_path", "parse_revision"]
+__all__ = [
+    "DataFilesArgument",
+    "make_request",
+    "parse_cache_dir",
+    "parse_config_name",
+    "parse_download_mode",
+    "parse_path",
+    "parse_revision",
+]
 
 _log = get_logger(__name__)
 
@@ -34,6 +44,26 @@ def parse_path(path: object) -> str:
     if not isinstance(name, str):
         raise InvalidArgumentError.from_value("path", path, "the name of a dataset, folder, file or format")
     return name
+
+
+def parse_cache_dir(cache_dir: object) -> Path:
+    """Gives the datasets cache: the folder named, or `config.HF_DATASETS_CACHE`.
+
+    Raises:
+        InvalidArgumentError: It is neither text nor a path.
+    """
+    return expand_home(_text("cache_dir", cache_dir) if cache_dir else config.HF_DATASETS_CACHE)
+
+
+def parse_config_name(name: object) -> str | None:
+    """Gives the name of a config as text; None if none is asked for.
+
+    Raises:
+        InvalidArgumentError: It is no text (or number, which some configs are called by).
+    """
+    if name is not None and (not isinstance(name, str | int) or isinstance(name, bool)):
+        raise InvalidArgumentError.from_value("name", name, "the name of a config, as text")
+    return None if name is None else str(name)
 
 
 def parse_revision(revision: object) -> str:
@@ -105,12 +135,12 @@ def make_request(
         if not isinstance(value, Mapping):
             raise InvalidArgumentError.from_value(what, value, "a dict of options")
     return Request(
-        name=_name(name),
+        name=parse_config_name(name),
         data_dir=None if data_dir is None else _text("data_dir", data_dir),
         data_files=data_files,
         options=options,
         columns=_columns(columns),
-        filters=filters,
+        filters=_filters(filters),
         features=_features(features),
         # True has always meant "the token of the login", which is what None means.
         token=None if token is True else token,
@@ -119,12 +149,6 @@ def make_request(
         or bool(getattr(download_config, "force_download", False)),
         offline=bool(getattr(download_config, "local_files_only", False)),
     )
-
-
-def _name(name: object) -> str | None:
-    if name is not None and not isinstance(name, str | int):
-        raise InvalidArgumentError.from_value("name", name, "the name of a config, as text")
-    return None if name is None else str(name)
 
 
 def _text(argument: str, value: object) -> str:
@@ -142,6 +166,13 @@ def _columns(columns: object) -> tuple[str, ...] | None:
     if not all(isinstance(column, str) for column in columns):
         raise InvalidArgumentError.from_value("columns", columns, "a list of column names")
     return tuple(columns)
+
+
+def _filters(filters: Any) -> Any:
+    if isinstance(filters, str | bytes | Mapping | int | float):
+        expected = 'conditions such as [("column", ">", 3)], or a pyarrow expression'
+        raise InvalidArgumentError.from_value("filters", filters, expected)
+    return filters
 
 
 def _features(features: Any) -> Features | None:

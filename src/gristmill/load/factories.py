@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gristmill import config
 from gristmill.build.keys import safe_name
 from gristmill.build.places import Place, bucket_place, folder_place, repo_place
-from gristmill.build.resolve import Request, Resolved, default_name, from_format, from_place
+from gristmill.build.resolve import Request, Resolved, from_format, from_place
 from gristmill.builder import BuilderConfig
 from gristmill.download import DownloadMode
 from gristmill.errors import (
@@ -34,6 +33,7 @@ from gristmill.info import DatasetInfosDict, MetadataConfigs
 from gristmill.load.arguments import (
     DataFilesArgument,
     make_request,
+    parse_cache_dir,
     parse_download_mode,
     parse_path,
     parse_revision,
@@ -300,7 +300,7 @@ class CachedDatasetModuleFactory:
         Raises:
             FileMissingError: Nothing of that name is in the cache.
         """
-        cache = expand_home(self.cache_dir or config.HF_DATASETS_CACHE)
+        cache = parse_cache_dir(self.cache_dir)
         folder = cache / safe_name(self.name.replace("/", "___"))
         if not folder.is_dir():
             raise FileMissingError.from_path(folder, f"{self.name} was not prepared in this cache.")
@@ -346,7 +346,7 @@ def dataset_module_factory(
     if name in known_formats():
         packaged = PackagedDatasetModuleFactory(name, data_dir, data_files, download_config, download_mode)
         return packaged.get_module()
-    cache = expand_home(cache_dir or config.HF_DATASETS_CACHE)
+    cache = parse_cache_dir(cache_dir)
     with _asking(data_dir, data_files, download_config, download_mode, download_kwargs) as request:
         try:
             located = locate(name, at, request, cache)
@@ -398,7 +398,7 @@ def _module_at(place: Place, request: Request, kwargs: dict[str, Any], prefix: s
     kwargs = {**kwargs, "dataset_name": place.dataset}
     if metadata and not request.own_files:
         # Which files their patterns mean is looked up for the one that is loaded: there may be thousands.
-        default = default_name(place)
+        default = place.default
         resolved = from_place(place, request, default or next(iter(metadata)))
         configs = [
             BuilderConfig(

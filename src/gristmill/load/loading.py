@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
-from gristmill import config
 from gristmill.build.combine import info_of
 from gristmill.builder.opening import shape, split_names
 from gristmill.dataset import Dataset
@@ -17,11 +16,11 @@ from gristmill.download import DownloadMode, VerificationMode
 from gristmill.download.modes import parse_choice
 from gristmill.engine.tasks import check_num_proc
 from gristmill.features import Features
-from gristmill.files.paths import expand_home
 from gristmill.iterable import IterableDataset
 from gristmill.load.arguments import (
     DataFilesArgument,
     make_request,
+    parse_cache_dir,
     parse_download_mode,
     parse_path,
     parse_revision,
@@ -147,8 +146,8 @@ def load_dataset(
         revision: Branch, tag or commit on the Hub; ``"main"`` if left out.
         token: A Hub token; False for none; that of the environment or of the login if left out.
         streaming: Give streams (`IterableDataset`) that read the files when rows are asked for; nothing is prepared.
-        num_proc: How many groups of files are worked on at a time while a split is prepared; as many as there are
-            processors, up to four, if left out. What comes out does not depend on it.
+        num_proc: How many groups of files are worked on at a time while a split is prepared; half as many as there
+            are processors, up to four, if left out. What comes out does not depend on it.
         storage_options: Options of the file systems that URLs in `data_files` name, for fsspec.
         **config_kwargs: Options of the format's reader (``sep=``, ``field=`` ...), `columns` and `filters`.
 
@@ -180,7 +179,7 @@ def load_dataset(
     check_num_proc(num_proc)
     if path == "sql":
         # The rows go to an Arrow file named by what is in it, which is used where it is.
-        folder = expand_home(cache_dir or config.HF_DATASETS_CACHE) / "sql"
+        folder = parse_cache_dir(cache_dir) / "sql"
         path, data_files = (
             "arrow",
             str(query_file(folder=folder, **{"sql": None, "con": None, **config_kwargs})),
@@ -199,7 +198,7 @@ def load_dataset(
         storage_options=storage_options,
     )
     settings = Settings(
-        cache=expand_home(cache_dir or config.HF_DATASETS_CACHE),
+        cache=parse_cache_dir(cache_dir),
         force=mode is not DownloadMode.REUSE_DATASET_IF_EXISTS,
         keep_in_memory=keep_in_memory,
         num_proc=None if num_proc is None else max(1, num_proc),
@@ -216,5 +215,5 @@ def load_dataset(
     # Filters and options of the reader may leave rows out.
     if checks is not VerificationMode.NO_CHECKS and not (request.filters or request.options):
         check_splits(found.info.splits, found.known, opened)
-    info = info_of(list(opened.values()))
+    info = info_of(list(opened.values())) if opened else found.info
     return shape(opened, info, wanted, found.known, found.where)

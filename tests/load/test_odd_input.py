@@ -1,0 +1,145 @@
+"""What people and strangers may pass or write: always one of our errors, soon, and nothing outside is touched."""
+
+import os
+import time
+
+import pytest
+
+from gristmill.errors import (
+    CardError,
+    ConfigNotFoundError,
+    DataFilesNotFoundError,
+    FileError,
+    GristmillError,
+    InvalidArgumentError,
+    UnsafePathError,
+)
+from gristmill.inspect import get_dataset_config_names, get_dataset_infos, get_dataset_split_names
+from gristmill.load import load_dataset
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "train.csv").write_text("a\n1\n2\n")
+    (tmp_path / "outside.csv").write_text("a\n9\n")
+    return data
+
+
+ODD = [
+    1.5,
+    True,
+    b"x",
+    [[]],
+    {1: 2},
+    object(),
+    "\n",
+    "\0",
+    "\ud800",
+    "x" * 5000,
+    "../nope",
+    "~nobody/x",
+    float("nan"),
+]
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize(
+    "argument",
+    ["name", "data_dir", "data_files", "split", "features", "download_mode", "verification_mode", "revision",
+     "num_proc", "storage_options", "columns", "filters"],
+)  # fmt: skip
+def test_arguments(folder, argument, value):
+    harmless = {("num_proc", "True"), ("revision", "..."), ("storage_options", "{1: 2}"), ("split", "[[]]")}
+    try:
+        load_dataset(str(folder), **{argument: value})
+    except GristmillError:
+        return
+    assert argument == "revision" or (argument, str(value)) in harmless
+
+
+@pytest.mark.parametrize("value", [1.5, True, b"x", [[]], {1: 2}, object()], ids=repr)
+def test_arguments_that_are_no_text(folder, value):
+    for call in (
+        lambda: load_dataset(value),
+        lambda: load_dataset(str(folder), cache_dir=value),
+        lambda: get_dataset_config_names(value),
+        lambda: get_dataset_split_names(str(folder), value),
+    ):
+        with pytest.raises(InvalidArgumentError):
+            call()
+
+
+def test_nothing_asked_for_is_nothing(folder):
+    assert load_dataset(str(folder), split=[]) == []
+    assert load_dataset(str(folder), split={}) == {}
+
+
+CARDS = [
+    ("configs: 3", CardError),
+    ("configs: [3]", CardError),
+    ("configs: [{config_name: a, data_files: 3}]", CardError),
+    ("configs: [{config_name: a, data_files: [3]}]", CardError),
+    ("configs: [{config_name: a, data_files: {train: [[x]]}}]", CardError),
+    ("configs: [{config_name: a, data_files: [{split: train}]}]", CardError),
+    ('configs: [{config_name: a, data_files: {"a\\nb": train.csv}}]', CardError),
+    ("configs: [{config_name: a}, {config_name: a}]", CardError),
+    ("configs: [{config_name: a, default: true}, {config_name: b, default: true}]", CardError),
+    ("configs: [{config_name: a}, {config_name: b}]", ConfigNotFoundError),
+    ("configs: [{config_name: a, data_files: ../outside.csv}]", UnsafePathError),
+    ("configs: [{config_name: a, data_files: x/../../outside.csv}]", UnsafePathError),
+    ("configs: [{config_name: a, data_files: /etc/passwd}]", UnsafePathError),
+    ("configs: [{config_name: a, data_files: outside.csv, data_dir: ..}]", UnsafePathError),
+    ('configs: [{config_name: a, data_files: "train.csv\\0"}]', UnsafePathError),
+    ("configs: [{config_name: a, data_files: '~/train.csv'}]", DataFilesNotFoundError),
+    ("configs: &a [*a]", CardError),
+    ("configs: &a [{config_name: x, data_files: *a}]", CardError),
+    ("configs: [{config_name: ../../x, data_files: train.csv}]", None),
+    ('configs: [{config_name: "a\\nb", data_files: train.csv}]', None),
+    ("configs: [{config_name: a, data_files: train.csv, features: 3, nosuch: [x]}]", None),
+    ("configs: [{config_name: a, data_files: '%s'}]" % ("{a,b}" * 5000), InvalidArgumentError),
+    ("configs: [{config_name: a, data_files: '%s'}]" % ("[!" * 20000), InvalidArgumentError),
+    ("configs: [{config_name: a, data_files: '%sx'}]" % ("**/" * 20000), DataFilesNotFoundError),
+    ("configs: [{config_name: a, data_files: '%s'}]" % ("*" * 200000), InvalidArgumentError),
+    ("x: %s" % ("[" * 50000), CardError),
+    ("x: 0b%s" % ("1" * 200), CardError),
+    ("!!python/object/apply:os.system [x]", CardError),
+]
+
+
+@pytest.mark.parametrize(("card", "error"), CARDS, ids=lambda value: str(value)[:50])
+def test_cards(folder, card, error):
+    (folder / "README.md").write_text(f"---\n{card}\n---\n")
+    started = time.perf_counter()
+    if error is None:
+        assert load_dataset(str(folder))["train"].num_rows == 2
+    else:
+        with pytest.raises(error):
+            load_dataset(str(folder))
+    assert time.perf_counter() - started < 10
+    # The user's own word goes past the card.
+    assert load_dataset(str(folder), data_files="train.csv")["train"].num_rows == 2
+
+
+def test_many_configs_take_no_time_by_the_square(folder):
+    names = [f"c{number}" for number in range(1500)]
+    entries = "".join(f"- {{config_name: {name}, data_files: train.csv}}\n" for name in names)
+    infos = "".join(f"- {{config_name: {name}, features: [{{name: a, dtype: int8}}]}}\n" for name in names)
+    (folder / "README.md").write_text(f"---\nconfigs:\n{entries}dataset_info:\n{infos}---\n")
+    started = time.process_time()
+    assert list(get_dataset_infos(str(folder))) == names
+    assert time.process_time() - started < 10
+    assert load_dataset(str(folder), "c1234", split="train").num_rows == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+def test_pipes_are_not_waited_for(folder):
+    os.mkfifo(folder / "more.csv")
+    with pytest.raises(FileError, match="a pipe"):
+        load_dataset("csv", data_files=str(folder / "more.csv"))
+    with pytest.raises(FileError, match="a pipe"):
+        load_dataset(str(folder))
+    os.mkfifo(folder / "README.md")
+    with pytest.raises(FileError, match="a pipe"):
+        load_dataset(str(folder))
