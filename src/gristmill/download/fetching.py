@@ -68,13 +68,13 @@ def absolute(path: str | os.PathLike[str], base: str) -> str:
     return f"{base.rstrip('/')}/{text}" if has_scheme(base) else str(Path(base, text))
 
 
-def fetch_file(path: str, config: DownloadConfig, client: HubClient) -> Path:
+def fetch_file(path: str, config: DownloadConfig, client: HubClient | None) -> Path:
     """Brings one file to this machine.
 
     Args:
         path: A URL (http, https, hf, or any that fsspec knows), or a path on this machine.
         config: How.
-        client: From `make_client`.
+        client: From `make_client`; None will do for a path on this machine.
 
     Returns:
         The local file; for a path on this machine, that path.
@@ -91,6 +91,8 @@ def fetch_file(path: str, config: DownloadConfig, client: HubClient) -> Path:
         if not found.exists():
             raise FileMissingError.from_path(found)
         return found
+    if client is None:
+        client = make_client(config)
     if _WEB.match(path):
         if config.force_download:
             # Without its record, what is here counts as never downloaded.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from gristmill.build.downloaded import sha256_of
+from gristmill.build.user_files import has_scheme
 from gristmill.download.config import DownloadConfig
 from gristmill.download.extracting import ArchiveIterable, FilesIterable, extract_file
 from gristmill.download.fetching import absolute, extracted_folder, fetch_file, make_client
@@ -87,14 +88,18 @@ class DownloadManager:
             {'here': ['/dev/null']}
         """
         config = self.download_config
-        count = sum(1 for _ in leaves(url_or_urls))
-        client = make_client(config)
+        wanted = [absolute(url, self._base_path) for url in leaves(url_or_urls)]
+        count = len(wanted)
         bar: Any = (
             contextlib.nullcontext()
             if config.disable_tqdm or count < 2
             else progress(config.download_desc or "Downloading files", count, "files")
         )
-        with contextlib.closing(client.session), bar as shown:
+        with contextlib.ExitStack() as stack, bar as shown:
+            client = None
+            if any(map(has_scheme, wanted)):  # looking for a token takes longer than opening a file
+                client = make_client(config)
+                stack.callback(client.session.close)
 
             def fetch(url: Any) -> str:
                 path = fetch_file(absolute(url, self._base_path), config, client)
