@@ -61,8 +61,8 @@ def prepare(
         source: The split; its files are fetched only if it has to be prepared.
         cache: The datasets cache.
         force: Prepare again what is there already.
-        num_proc: How many groups of files are worked on at a time; as many as there are processors, up to four, if left
-            out. The result does not depend on it.
+        num_proc: How many groups of files are worked on at a time; half as many as there are processors, up to four,
+            if left out. The result does not depend on it.
         checksums: Record the SHA-256 of each data file in `DatasetInfo.download_checksums`, not only its size; for
             what is prepared already it is left as it is.
 

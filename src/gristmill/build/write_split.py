@@ -71,9 +71,9 @@ def write_split(
         source: The split.
         paths: Where each of ``source.files`` is on this machine.
         folder: An empty folder for the Arrow files.
-        num_proc: How many groups of files are worked on at a time; as many as there are processors, up to four, if left
-            out. Reading and writing leave the interpreter's lock alone, so the workers are threads. What is written
-            does not depend on it.
+        num_proc: How many groups of files are worked on at a time; half as many as there are processors, up to four,
+            if left out (each reads ahead, or uses Arrow's threads). Reading and writing leave the interpreter's lock
+            alone, so the workers are threads. What is written does not depend on it.
 
     Returns:
         What was written.
@@ -87,7 +87,7 @@ def write_split(
     options = format.parse_options(source.options)
     files = [SourceFile(path, file.name) for file, path in zip(source.files, paths, strict=True)]
     groups = list(numbered(files, cut_into_groups([path.stat().st_size for path in paths])))
-    workers = min(len(groups), num_proc or min(_MOST_WORKERS, _processors()))
+    workers = min(len(groups), num_proc or max(1, min(_MOST_WORKERS, _processors() // 2)))
     with progress(f"Preparing {source.split}") as bar:
         job = Job(source, format, options, folder, bar, alone=workers <= 1)
         features = source.features
