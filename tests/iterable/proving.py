@@ -107,7 +107,7 @@ def prove_sharding(make, by_row=lambda row: [row]):
         wanted = keyed(inner for row in rows_of(whole) for inner in by_row(row))
         for world, workers in ((1, 2), (1, 3), (2, 1), (3, 2), (2, 4), (1, 40)):
             found = keyed(inner for row in parts(world, workers) for inner in by_row(row))
-            assert found == wanted, f"{world} machines of {workers} workers"
+            assert found == wanted, f"{world} machines of {workers} workers: {make()._node.shape}"
         if make().num_shards > 1:
             count = make().num_shards
             shards = [make().shard(count, index) for index in range(count)]

@@ -114,11 +114,10 @@ class _MixStream(Stream):
         node = self._node
         if node.strategy != "first_exhausted":
             return all(self._done)
-        if node.probabilities is not None:
-            drawn = [cursor for cursor, p in zip(self._cursors, node.probabilities, strict=True) if p]
-            return any(not cursor.peek(1) for cursor in drawn)
-        # The round that has begun is finished, as long as there are rows for it.
-        return self._turn % len(self._cursors) == 0 and any(not c.peek(1) for c in self._cursors)
+        chances = node.probabilities or [1.0] * len(self._cursors)
+        return any(
+            chance and not cursor.peek(1) for chance, cursor in zip(chances, self._cursors, strict=True)
+        )
 
     def _take(self, turns: Any) -> Block | None:
         """Takes the rows of some turns, as far as no stream comes to its end; else a single one."""

@@ -15,6 +15,9 @@ def rows_in(block: Block, spec: FormatSpec) -> list[Any]:
     """Gives the rows of a block in a format."""
     if spec.type is None:
         return block.rows()
+    if not isinstance(block, Columns) and block.columns() is None:
+        # Together in a table, each would have the keys of all.
+        return [row for at in range(block.num_rows) for row in rows_in(block.slice(at, at + 1), spec)]
     table, features = block.table()
     return Reader(View.from_table(table), features, spec).rows_at(range(block.num_rows))
 

@@ -173,7 +173,7 @@ class Generated(Source):
                 f"The lists in gen_kwargs are the shards and must be of one length ({shown}). Pass what is no list of "
                 "shards as a tuple."
             )
-        count = next(iter(lengths.values())) if lengths else 1
+        count = max(1, next(iter(lengths.values()), 1))
         return cls(Order(count), features, function, given)
 
     @property
@@ -184,7 +184,7 @@ class Generated(Source):
     def arguments_of(self, shard: int) -> dict[str, Any]:
         """Gives the arguments of one shard."""
         return {
-            name: [value[shard]] if isinstance(value, list) else value
+            name: value[shard : shard + 1] if isinstance(value, list) else value
             for name, value in self.arguments.items()
         }
 
