@@ -61,7 +61,7 @@ def end_of_rows(data: bytes, separator: str, quote: str | None) -> int:
     if quote is None or quote.encode() not in data:
         return end + 1
     text = np.frombuffer(data, np.uint8)
-    quotes = np.flatnonzero(text == ord(quote))
+    quotes = _places(text, ord(quote))
     opening = quotes[::2]
     before = text[opening - 1]
     begins = (before == ord(separator)) | (before == _NEWLINE) | (before == _RETURN)
@@ -146,29 +146,41 @@ def _filled(stream: Any, rest: bytes, wanted: int) -> tuple[bytes, bool]:
     return parts[0] if len(parts) == 1 else b"".join(parts), False
 
 
-_BEGINNINGS = np.zeros(256, np.bool_)
-_BEGINNINGS[[*b"\n\r\t \"'"]] = True
-_GOES_ON = np.zeros(256, np.bool_)
-_GOES_ON[[*b"0123456789xX"]] = True
+_BEGINNINGS = b"\n\r\t \"'"
+# Pieces that stay in a processor's cache are looked through several times faster.
+_LOOK = 1 << 17
 
 
 def has_codes(data: bytes, separator: str) -> bool:
     """Says whether a cell may begin with a plus, or with a zero that a number would lose: sometimes when none does.
 
     Example:
-        >>> has_codes(b"1,007", ","), has_codes(b"1,0.5,70", ",")
+        >>> has_codes(b"1,007", ","), has_codes(b"1,0.5,70,2020-01-02", ",")
         (True, False)
     """
-    text = np.frombuffer(b"\n\n" + data + b"\n", np.uint8)
-    begins = _BEGINNINGS.copy()
-    begins[ord(separator)] = True
-    if b"+" in data:
-        plus = np.flatnonzero(text == ord("+"))
-        if begins[text[plus - 1]].any():
-            return True
-    zero = np.flatnonzero(text == ord("0"))
-    zero = zero[_GOES_ON[text[zero + 1]]]
-    before = text[zero - 1]
-    return bool(
-        (begins[before] | (((before == ord("-")) | (before == ord("+"))) & begins[text[zero - 2]])).any()
-    )
+    begins = np.zeros(256, np.bool_)
+    begins[[*_BEGINNINGS, ord(separator)]] = True
+    text = np.frombuffer(b"".join((b"\n\n", data, b"\n")), np.uint8)
+    if b"+" in data and begins[text[np.flatnonzero(text == ord("+")) - 1]].any():
+        return True
+    zero, ten = np.uint8(ord("0")), np.uint8(10)
+    for start in range(2, len(text) - 1, _LOOK):
+        at = text[start : min(start + _LOOK, len(text) - 1)]
+        before, after = text[start - 1 : start - 1 + len(at)], text[start + 1 : start + 1 + len(at)]
+        # All of `begins`, both signs, and some more come before the digits.
+        found = at == zero
+        found &= (before < zero) | (before == ord(separator))
+        found &= ((after - zero) < ten) | ((after | 32) == ord("x"))
+        if found.any():
+            places = np.flatnonzero(found) + start
+            left = text[places - 1]
+            signed = (left == ord("-")) | (left == ord("+"))
+            if (begins[left] | (signed & begins[text[places - 2]])).any():
+                return True
+    return False
+
+
+def _places(text: Any, byte: int) -> Any:
+    """Gives the positions of a byte."""
+    starts = range(0, len(text), _LOOK)
+    return np.concatenate([np.flatnonzero(text[start : start + _LOOK] == byte) + start for start in starts])

@@ -12,7 +12,9 @@ does not hold. Text columns keep each cell exactly as it stands in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +25,17 @@ from gristmill.features.cast import cast_array
 from gristmill.features.kinds import FeatureType, Value
 from gristmill.formats.csv_options import CsvOptions
 
-__all__ = ["EXACT", "KINDS", "convert", "kind_of", "largest", "spellings", "to_feature", "wider"]
+__all__ = [
+    "EXACT",
+    "KINDS",
+    "convert",
+    "kind_of",
+    "largest",
+    "spellings",
+    "text_array",
+    "to_feature",
+    "wider",
+]
 
 KINDS: dict[str, Any] = {
     "null": pa.null(),
@@ -85,7 +97,7 @@ def kind_of(cells: pa.Array, options: CsvOptions) -> str:
     if (
         kind == "text"
         and least in ("bool", "null")
-        and _all(pc.is_in(plain, pa.array([*spellings(options)])), plain)
+        and _all(pc.is_in(plain, text_array([*spellings(options)])), plain)
     ):
         return "bool"
     return kind
@@ -142,12 +154,31 @@ def _all(matches: Any, cells: Any) -> bool:
 def _numeric_text(cells: Any, options: CsvOptions) -> Any:
     """Makes text as Arrow parses numbers; an empty quoted cell among numbers is a missing one."""
     if options.missing:
-        cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells)
+        cells = _without_empty(cells)
     if options.thousands:
         cells = pc.replace_substring(cells, options.thousands, "")
     if options.decimal != ".":
         cells = pc.replace_substring(cells, options.decimal, ".")
     return cells
+
+
+def text_array(texts: Sequence[str]) -> pa.Array:
+    """Makes an array of texts as `pyarrow.array` does, which loads pandas for it where that is installed.
+
+    Example:
+        >>> text_array(["a", "bc"]).to_pylist()
+        ['a', 'bc']
+    """
+    encoded = [text.encode() for text in texts]
+    offsets = struct.pack(f"={len(texts) + 1}i", 0, *accumulate(map(len, encoded)))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
+
+
+def _without_empty(cells: Any) -> Any:
+    """Makes empty text null."""
+    empty = pc.equal(cells, text_array([""])[0])
+    return pc.if_else(empty, pa.nulls(1, pa.string())[0], cells) if pc.any(empty).as_py() else cells
 
 
 def _trimmed(plain: Any) -> Any:
@@ -171,9 +202,8 @@ def convert(cells: pa.Array, kind: str, options: CsvOptions) -> pa.Array:
         return pa.nulls(len(cells))
     plain = _numeric_text(cells, options)
     if kind == "bool":
-        truths = spellings(options)
-        index = pc.index_in(plain, pa.array([*truths]))
-        return pa.array([*truths.values()]).take(index)
+        true = text_array([text for text, value in spellings(options).items() if value])
+        return pc.if_else(pc.is_null(plain), pa.nulls(1, pa.bool_())[0], pc.is_in(plain, true))
     numbers = _try(plain, KINDS[kind])
     return numbers if numbers is not None else pc.cast(pc.ascii_trim_whitespace(plain), KINDS[kind])
 
@@ -207,5 +237,5 @@ def to_feature(cells: pa.Array, feature: FeatureType, options: CsvOptions, where
     kind = kind_of(cells, options)
     natural = convert(cells, kind, options)
     if kind == "text" and options.missing:
-        natural = pc.if_else(pc.equal(natural, ""), pa.scalar(None, pa.string()), natural)
+        natural = _without_empty(natural)
     return cast_array(natural, feature, **where)
