@@ -337,3 +337,45 @@ def test_nesting_is_bounded(path):
 def test_options_are_checked(options):
     with pytest.raises(InvalidArgumentError, match=next(iter(options))):
         FORMAT.parse_options(options)
+
+
+ODD_ARRAYS = ['[{"a":1} {"a":2}]', '[{"a":1},,{"a":2}]', '[,{"a":1}]', '[{"a":1},]', '[{"a":[1}]}', '[{"a":1}', "[", '[{"a":1}]x',
+              '[{"a":"x]}', '[{"a":1},\n{"a":tru}]', '[{"a":1}},{"a":1}]', '[{"a":1};{"a":2}]', '[{"a":"\n"}]']  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD_ARRAYS)
+@pytest.mark.parametrize("chunksize", [3, 1 << 20])
+def test_arrays_that_are_none_are_errors_with_a_line(path, text, chunksize):
+    with pytest.raises(FileFormatError, match=r"f, line \d+"):
+        read(path, text, options={"chunksize": chunksize})
+
+
+def test_errors_in_arrays_name_the_line_of_the_file(path):
+    text = '[\n{"a": 1},\n{\n"a": [\n2]},\n\n{"a": tru},\n{"a": 3}]'
+    with pytest.raises(FileFormatError, match=r"f, line 7, row 2: not valid JSON"):
+        read(path, text)
+    with pytest.raises(FileFormatError, match=r'f, line 6, row 2: the key "a" stands twice'):
+        read(path, '[\n{"a": 1},\n{\n"a": 2}\n,\n{"a": 1, "a": 2}]')
+
+
+pieces = st.lists(st.sampled_from(['{"a":1}', '{"a":[{"b":"]},{"}]}', '{"a":"\\\\"}', '{"a":"\\""}', '"x"', "7", "[]", ",", ", ", " ,\n",
+                                   "]", "[", "\n", "{}", '{"c":"日本"}', "\\", '"', "{", "}"]), max_size=9)  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(pieces, st.sampled_from([1, 5, 1 << 20]))
+def test_arrays_are_read_as_python_reads_them_or_refused(tmp_path_factory, pieces, chunksize):
+    text = "[" + "".join(pieces)
+    path = tmp_path_factory.mktemp("json") / "x"
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        expected = None
+    try:
+        got = read(path, text, options={"chunksize": chunksize})
+    except GristmillError:
+        assert expected is None
+        return
+    if expected is not None:
+        rows = [row if isinstance(row, dict) else {"text": row} for row in expected]
+        assert [_bare(row) for row in got] == [_bare(row) for row in rows]

@@ -322,7 +322,8 @@ def _blocks(file: SourceFile, options: JsonOptions, start: Position) -> Iterator
         yield from blocks
         return
     for block, skip in blocks:
-        yield replace(block, data=whole_pairs(block.data, errors)), skip
+        data, source = whole_pairs(block.data, errors), whole_pairs(block.source, errors)
+        yield replace(block, data=data, source=source), skip
 
 
 def _from_row(blocks: Iterable[Block], start: Position) -> Iterator[tuple[Block, int]]:

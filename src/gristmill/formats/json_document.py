@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gristmill.errors import DataError, FileFormatError, suggest
+from gristmill.formats.json_arrays import find_items
 from gristmill.formats.json_parse import not_json, too_deep
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import RECORD_LIMIT, Block, bad_encoding, open_utf8
@@ -20,6 +22,7 @@ __all__ = ["field_blocks", "is_lines", "value_blocks"]
 
 _BLANKS = " \t\r\n"
 _CHUNK = 1 << 20
+_MARK = 4  # bytes of the longest mark of byte order, and one more
 
 
 def is_lines(file: SourceFile, encoding: str | None, errors: str | None) -> bool:
@@ -61,12 +64,13 @@ def _is_whole(line: bytes) -> bool:
 class _Text:
     """A growing window over the text of a stream."""
 
-    def __init__(self, stream: Any, file: SourceFile) -> None:
+    def __init__(self, stream: Any, file: SourceFile, read: bytes = b"", line: int = 0) -> None:
         self._stream, self._file = stream, file
+        self._read = read
         self._bytes = b""
         self.text = ""
         self.at = 0
-        self.line = 0
+        self.line = line
         self.done = False
 
     def more(self) -> bool:
@@ -75,7 +79,7 @@ class _Text:
         self.text, self.at = self.text[self.at :], 0
         if len(self.text) > RECORD_LIMIT:
             raise DataError.at(f"a value is longer than {RECORD_LIMIT >> 20} MB", file=self._file.name)
-        data = self._stream.read(max(_CHUNK, len(self.text)))
+        data, self._read = self._read or self._stream.read(max(_CHUNK, len(self.text))), b""
         self.done = not data
         raw = self._bytes + data
         try:
@@ -118,10 +122,11 @@ def value_blocks(file: SourceFile, size: int, encoding: str | None, errors: str 
     """
     stream, _ = open_utf8(file, encoding, errors)
     with contextlib.closing(stream):
+        row, rest = yield from _array_blocks(stream, size)
         held: list[str] = []
-        length = line = 0
-        window = _Text(stream, file)
-        for value in _values(window, file):
+        length, line = 0, rest.line
+        window = _Text(stream, file, rest.data, rest.line)
+        for value in _values(window, file, row, rest):
             held.append(value)
             length += len(value)
             if length >= size:
@@ -131,10 +136,45 @@ def value_blocks(file: SourceFile, size: int, encoding: str | None, errors: str 
             yield Block("\n".join(held).encode(), 0, line)
 
 
-def _values(window: _Text, file: SourceFile) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Rest:
+    """Where to go on value by value: text read, lines before it, whether it lies in an array and behind an item."""
+
+    data: bytes
+    line: int
+    inside: bool
+    behind: bool
+
+
+def _array_blocks(stream: Any, size: int) -> Generator[Block, None, tuple[int, _Rest]]:
+    """Yields what is plainly an array of objects; gives the number of rows, and where to go on."""
+    data = b""
+    while not (text := data.removeprefix(b"\xef\xbb\xbf").lstrip()) and len(data) <= RECORD_LIMIT:
+        more = stream.read(max(size, len(data), _MARK))
+        if not more:
+            break
+        data += more
+    if text[:1] != b"[":
+        return 0, _Rest(data, 0, inside=False, behind=False)
+    row, line, text = 0, data.count(b"\n", 0, len(data) - len(text)), text[1:]
+    while (items := find_items(text, not row)) is not None:
+        if items.count:
+            yield Block(items.lines, 0, line, text[: items.end - items.closed])
+        row, line, text = row + items.count, line + text.count(b"\n", 0, items.end), text[items.end :]
+        if items.closed:
+            return row, _Rest(text, line, inside=False, behind=False)
+        more = stream.read(max(size, len(text))) if len(text) <= RECORD_LIMIT else b""
+        if not more:
+            break
+        text += more
+    return row, _Rest(text, line, inside=True, behind=row > 0)
+
+
+def _values(window: _Text, file: SourceFile, row: int, rest: _Rest) -> Iterator[str]:
     decoder = json.JSONDecoder()
-    row = 0
-    inside = False
+    inside = _after_item(window, file, row) if rest.behind else rest.inside
+    if inside and not rest.behind and window.peek() == "]":
+        window.at, inside = window.at + 1, False
     while first := window.peek():
         if not inside and first == "[":
             window.at += 1

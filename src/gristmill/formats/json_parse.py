@@ -233,7 +233,9 @@ def parse_rows(block: Block, file: SourceFile, first_row: int) -> list[dict[str,
     decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite)
     rows: list[dict[str, Any]] = []
     at = 0
-    while (at := _skip_blanks(text, at)) < len(text):
+    # In what is left of an array, the commas between the rows were looked at before.
+    between = " \t\r\n," if block.source else " \t\r\n"
+    while (at := _skip(text, at, between)) < len(text):
         line = block.line + text.count("\n", 0, at) + 1
         try:
             value, at = decoder.raw_decode(text, at)
@@ -255,8 +257,8 @@ def parse_rows(block: Block, file: SourceFile, first_row: int) -> list[dict[str,
     return rows
 
 
-def _skip_blanks(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
+def _skip(text: str, at: int, characters: str) -> int:
+    while at < len(text) and text[at] in characters:
         at += 1
     return at
 

@@ -148,11 +148,13 @@ class Block:
         data: UTF-8 bytes.
         offset: Bytes of the stream before it.
         line: Lines of the stream before it.
+        source: The text as it stands in the file, where `data` is that text in another form.
     """
 
     data: bytes
     offset: int
     line: int
+    source: bytes = b""
 
     def check(self, file: SourceFile) -> None:
         """Checks that the block is UTF-8, which is faster than decoding it.
@@ -166,15 +168,16 @@ class Block:
             self.text(file)
 
     def text(self, file: SourceFile) -> str:
-        """Decodes the block.
+        """Decodes the block, as it stands in the file.
 
         Raises:
             FileFormatError: Not UTF-8; names the line.
         """
+        data = self.source or self.data
         try:
-            return self.data.decode("utf-8")
+            return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise bad_encoding(file, self.line + self.data.count(b"\n", 0, error.start) + 1, error) from error
+            raise bad_encoding(file, self.line + data.count(b"\n", 0, error.start) + 1, error) from error
 
 
 def check_utf8(data: bytes, size: int) -> None:
