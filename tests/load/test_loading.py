@@ -4,6 +4,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_a_folder(folder):
 
 
 def test_splits_and_slices(folder):
-    load = partial(load_dataset, str(folder))
+    load: Any = partial(load_dataset, str(folder))
     assert load(split="train")["a"][:] == [1, 2, 3]
     assert load(split="train[1:]")["a"][:] == [2, 3]
     assert load(split="train[:50%]+test")["a"][:] == [1, 2, 4]
@@ -79,7 +80,7 @@ def test_splits_and_slices(folder):
 
 
 def test_fingerprints_tell_rows_apart_and_stay(folder):
-    load = partial(load_dataset, str(folder))
+    load: Any = partial(load_dataset, str(folder))
     prints = [
         load(split=split)._fingerprint for split in ("train", "test", "train[:1]", "train[1:]", "train+test")
     ]
@@ -99,7 +100,7 @@ def test_only_the_split_asked_for_is_read(tmp_path):
 
 
 def test_formats_with_files(folder, monkeypatch, tmp_path):
-    load = partial(load_dataset, "csv", split="train")
+    load: Any = partial(load_dataset, "csv", split="train")
     assert load(data_files=str(folder / "data/train-*.csv"))["a"][:] == [1, 2, 3]
     assert load(data_files=[str(folder / "data/test.csv"), str(folder / "data/train-1.csv")])["a"][:] == [
         4,
@@ -258,7 +259,7 @@ def test_csv_columns_of_several_types_are_the_text_that_stands_there(tmp_path):
 def test_features_are_cast_and_checked(tmp_path):
     write(tmp_path, a_dot_csv="zip,y\n007,pos\n010,neg\n")
     features = Features({"zip": Value("string"), "y": ClassLabel(names=["neg", "pos"])})
-    load = partial(load_dataset, "csv", data_files=str(tmp_path / "a.csv"), split="train")
+    load: Any = partial(load_dataset, "csv", data_files=str(tmp_path / "a.csv"), split="train")
     assert load(features=features)[:] == {"zip": ["007", "010"], "y": [1, 0]}
     with pytest.raises(DatasetGenerationCastError, match="row 1") as caught:
         load(features=Features({"zip": Value("string"), "y": ClassLabel(names=["pos"])}))
@@ -266,7 +267,7 @@ def test_features_are_cast_and_checked(tmp_path):
 
 
 def test_columns_and_filters_of_parquet():
-    load = partial(load_dataset, str(DEMO / "google/boolq"), split="validation")
+    load: Any = partial(load_dataset, str(DEMO / "google/boolq"), split="validation")
     assert load(columns=["answer"]).column_names == ["answer"]
     assert set(load(filters=[("answer", "==", True)])["answer"][:]) == {True}
 
@@ -347,7 +348,7 @@ def test_arguments_are_checked(folder):
 
 def test_the_second_load_reuses_and_force_does_not(folder, tmp_path):
     cache = tmp_path / "elsewhere"
-    load = partial(load_dataset, str(folder), split="train", cache_dir=str(cache))
+    load: Any = partial(load_dataset, str(folder), split="train", cache_dir=str(cache))
     load(num_proc=2, verification_mode="all_checks", trust_remote_code=True)
     [info] = cache.rglob("dataset_info.json")
     stamp = info.stat().st_mtime_ns

@@ -106,6 +106,11 @@ class SubSplitInfo:
 
     Attributes:
         instructions: The files that hold them.
+
+    Example:
+        >>> splits = SplitDict({"train": SplitInfo("train", 10, 30)})
+        >>> isinstance(splits["train[:10%]"], SubSplitInfo)
+        True
     """
 
     instructions: FileInstructions

@@ -58,7 +58,12 @@ def _is_percent(bound: object) -> bool:
 
 
 class SplitBase(ABC):
-    """What stands for rows of splits: a name, some percent of one, or several joined by ``+``."""
+    """What stands for rows of splits: a name, some percent of one, or several joined by ``+``.
+
+    Example:
+        >>> isinstance(Split.TRAIN, SplitBase), isinstance(Split.TRAIN + Split.TEST, SplitBase)
+        (True, True)
+    """
 
     __slots__ = ()
 
