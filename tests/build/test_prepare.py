@@ -1,9 +1,11 @@
 import contextlib
+import errno
 import hashlib
 import json
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -465,3 +467,22 @@ def test_what_is_known_of_several_splits(tmp_path):
     assert info.splits["train"].num_examples == 1
     assert len(info.download_checksums or {}) == 2
     assert one.features == opened["train"].features
+
+
+@pytest.mark.parametrize("flock", [True, False])
+def test_the_lock_of_a_builder_killed_at_the_last_moment_goes(tmp_path, monkeypatch, flock):
+    source = source_of(tmp_path, {"a": [1]})
+    folder = prepare(source, tmp_path / "cache")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = prepare_module.lock_of(folder)
+    if not flock:
+        left = left.with_name(f"{left.name}.owner")
+
+        def refuse(*_):
+            raise OSError(errno.ENOLCK, "no locks here")
+
+        monkeypatch.setattr("fcntl.flock", refuse)
+    left.write_text(json.dumps({"pid": dead.pid, "host": socket.gethostname(), "since": "then"}))
+    assert prepare(source, tmp_path / "cache") == folder
+    assert list(folder.parent.iterdir()) == [folder]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from gristmill import config
 from gristmill.build.prepare import lock_of
@@ -211,7 +211,7 @@ def _url(record: Path) -> str | None:
 
 def _partial(
     path: Path, root: Path, locks: tuple[Path, ...], name: str = "a download that was cut off"
-) -> Any:
+) -> CacheEntry:
     size, changed, _ = _weigh(path)
     return CacheEntry("leftover", name, "", path.name, size, changed, (path,), root, locks)
 

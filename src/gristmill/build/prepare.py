@@ -91,7 +91,7 @@ def prepare(
 
 def _sweep_lock(path: Path) -> None:
     """Takes away the file of a lock whose owner was killed after the folder had got its name."""
-    if path.exists():
+    if path.exists() or path.with_name(f"{path.name}.owner").exists():
         with contextlib.suppress(FileError), lock(path, timeout=0):
             pass
 
