@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 MOST_ENTRIES = 1 << 26
 """Values of one page that are decoded at most."""
-MOST_RUNS = 1 << 23
+MOST_RUNS = 1 << 22
 """Runs of one page that are decoded at most."""
 _BLOCK = 1 << 17
 

@@ -10,34 +10,38 @@ from __future__ import annotations
 import dataclasses
 import struct
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 _T = TypeVar("_T")
 
 MOST_VALUES = 6_000_000
 """Values decoded from one document at most; a footer of 100,000 column chunks has about four million."""
 _DEEPEST = 32
-_TRUE, _FALSE, _I8, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = (
-    1,
-    2,
-    3,
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-    13,
-)
-# Kind -> (type on the wire, bits).
-_INTEGERS = {"i16": (4, 16), "i32": (5, 32), "i64": (_I64, 64)}
-_ON_WIRE = {
-    "bool": (_TRUE, _FALSE), "i8": (_I8,), "i16": (4,), "i32": (5,), "i64": (_I64,), "double": (_DOUBLE,),
-    "binary": (_BINARY,), "text": (_BINARY,), "note": (_BINARY,),
-}  # fmt: skip
+_TRUE, _FALSE, _I8, _I16, _I32, _I64, _DOUBLE = 1, 2, 3, 4, 5, 6, 7
+_BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = 8, 9, 10, 11, 12, 13
 
-_LAYOUTS: dict[type, tuple[dict[int, tuple[str, Any]], tuple[str, ...]]] = {}
+
+class _Kind(NamedTuple):
+    """How a value is read: what it is, its bits or format or record or elements, its types on the wire."""
+
+    code: str
+    detail: Any
+    wires: tuple[int, ...]
+
+
+_PLAIN = {
+    "bool": _Kind("bool", None, (_TRUE, _FALSE)),
+    "i8": _Kind("packed", "b", (_I8,)),
+    "i16": _Kind("integer", 16, (_I16,)),
+    "i32": _Kind("integer", 32, (_I32,)),
+    "i64": _Kind("integer", 64, (_I64,)),
+    "double": _Kind("packed", "<d", (_DOUBLE,)),
+    "binary": _Kind("binary", None, (_BINARY,)),
+    "text": _Kind("text", "strict", (_BINARY,)),
+    "note": _Kind("text", "backslashreplace", (_BINARY,)),
+}
+_Layout = tuple[dict[tuple[int, int], tuple[str, _Kind]], tuple[str, ...]]
+_LAYOUTS: dict[type, _Layout] = {}
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,26 @@ def at(field_id: int, kind: str | type | ListOf, *, required: bool = False, defa
     return dataclasses.field(default=default, metadata={"thrift": (field_id, kind, required)})
 
 
-def _layout(record: type) -> tuple[dict[int, tuple[str, Any]], tuple[str, ...]]:
-    """Gives (field id -> (name, kind), names of required fields) of a record class."""
+def _kind(kind: Any) -> _Kind:
+    if isinstance(kind, str):
+        return _PLAIN[kind]
+    if isinstance(kind, ListOf):
+        return _Kind("list", _kind(kind.kind), (_LIST, _SET))
+    return _Kind("record", kind, (_STRUCT,))
+
+
+def _layout(record: type) -> _Layout:
+    """Gives ((field id, type on the wire) -> (name, kind), names of required fields) of a record class."""
     known = _LAYOUTS.get(record)
     if known is not None:
         return known
-    fields, required = {}, []
+    fields: dict[tuple[int, int], tuple[str, _Kind]] = {}
+    required: list[str] = []
     for field in dataclasses.fields(record):
         field_id, kind, needed = field.metadata["thrift"]
-        fields[field_id] = (field.name, kind)
+        read = _kind(kind)
+        for wire in read.wires:
+            fields[field_id, wire] = (field.name, read)
         if needed:
             required.append(field.name)
     _LAYOUTS[record] = fields, tuple(required)
@@ -122,6 +137,10 @@ class _Reader:
         return self.data[self.position - 1]
 
     def varint(self) -> int:
+        position = self.position
+        if position < self.end and self.data[position] < 0x80:  # nearly all are this small
+            self.position = position + 1
+            return self.data[position]
         value = shift = 0
         while shift < 70:
             byte = self.byte()
@@ -160,50 +179,45 @@ class _Reader:
         while head := self.byte():
             wire, step = head & 0x0F, head >> 4
             last = last + step if step else self.integer(16)
-            self.spend(1)
-            known = fields.get(last)
+            known = fields.get((last, wire))
             if known is None:
+                # Also where only the type is another, as every Thrift reader does: drafts of the format gave some
+                # numbers to other things.
                 self.skip(wire, depth + 1)
                 continue
             name, kind = known
-            if not _fits(kind, wire):
-                # As every Thrift reader does: drafts of the format gave some numbers to other things.
-                self.skip(wire, depth + 1)
-                continue
             try:
                 found[name] = self.value(kind, wire, depth)
             except UnicodeDecodeError as error:
                 raise ValueError(f"{record.__name__}.{name} is not UTF-8 text") from error
+        self.spend(len(found) + 1)
         for name in required:
             if name not in found:
                 raise ValueError(f"{record.__name__} lacks its {name}")
         return record(**found)
 
-    def value(self, kind: Any, wire: int, depth: int) -> Any:
+    def value(self, kind: _Kind, wire: int, depth: int) -> Any:
         """Reads a value whose type on the wire fits its kind."""
-        if kind == "bool":
-            return wire == _TRUE
-        if kind == "i8":
-            return struct.unpack("b", self.take(1))[0]
-        if kind in _INTEGERS:
-            return self.integer(_INTEGERS[kind][1])
-        if kind == "double":
-            return struct.unpack("<d", self.take(8))[0]
-        if kind == "binary":
+        code, detail, _ = kind
+        if code == "integer":
+            return self.integer(detail)
+        if code == "binary":
             return self.take(self.varint())
-        if kind == "text":
-            return self.take(self.varint()).decode("utf-8")
-        if kind == "note":
-            return self.take(self.varint()).decode("utf-8", "backslashreplace")
-        if isinstance(kind, ListOf):
-            return self.items(kind.kind, depth)
-        return self.record(kind, depth + 1)
+        if code == "record":
+            return self.record(detail, depth + 1)
+        if code == "list":
+            return self.items(detail, depth)
+        if code == "bool":
+            return wire == _TRUE
+        if code == "text":
+            return self.take(self.varint()).decode("utf-8", detail)
+        return struct.unpack(detail, self.take(struct.calcsize(detail)))[0]
 
-    def items(self, kind: Any, depth: int) -> list[Any]:
+    def items(self, kind: _Kind, depth: int) -> list[Any]:
         wire, size = self.list_head()
-        if size and not _fits(kind, wire):
+        if size and wire not in kind.wires:
             raise ValueError(f"a list has elements of type {wire}")
-        if kind == "bool":
+        if kind.code == "bool":
             # In a list a bool takes a byte of its own; some writers put 0 for false.
             return [byte == _TRUE for byte in self.take(size)]
         return [self.value(kind, wire, depth) for _ in range(size)]
@@ -265,9 +279,3 @@ class _Reader:
             self.take(1)
         else:
             self.skip(wire, depth)
-
-
-def _fits(kind: Any, wire: int) -> bool:
-    if isinstance(kind, str):
-        return wire in _ON_WIRE[kind]
-    return wire in (_LIST, _SET) if isinstance(kind, ListOf) else wire == _STRUCT
