@@ -15,7 +15,11 @@ NAMES = read_api()
 THERE = [name for name in NAMES if is_there(name)]
 
 # Keyword-only parameters of ours, after those of the original: what they are for.
-OURS: dict[str, dict[str, str]] = {}
+OURS: dict[str, dict[str, str]] = {
+    name: {"on_error": "leave out rows that the function fails on"}
+    for prefix in ("", "iterable_dataset.")
+    for name in (f"{prefix}IterableDataset.map", f"{prefix}IterableDataset.filter")
+}
 
 # Constructors of ours that differ, since only Gristmill calls them.
 OWN_CONSTRUCTORS = {
