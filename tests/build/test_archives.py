@@ -6,7 +6,7 @@ import pytest
 
 import gristmill
 from gristmill import config
-from gristmill.build.archives import format_of_members, unpack_archives
+from gristmill.build.archives import enter_archives, format_of_members, unpack_archives
 from gristmill.build.local import local_file
 from gristmill.build.source import SplitSource
 from gristmill.errors import DataFilesNotFoundError, FileFormatError
@@ -109,3 +109,10 @@ def test_archives_are_data_files_of_any_format(archive, tmp_path):
     assert loaded["text"][:] == ["notes", "a", "2", "a", "3"]
     one = gristmill.load_dataset(str(archive), cache_dir=str(tmp_path), split="train")
     assert one["a"][:] == [2, 3]
+
+
+def test_formats_that_read_archives_get_them(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr("gristmill.formats.csv.CsvFormat.reads_archives", True)
+    split = source(archive)
+    assert unpack_archives(split, [archive], tmp_path / "out") == (split, [archive])
+    assert enter_archives(split) is split

@@ -24,6 +24,7 @@ from gristmill.files.split_names import (
     is_data_file,
     main_format,
 )
+from gristmill.formats.registry import get_format
 
 __all__ = ["enter_archives", "format_of_members", "unpack_archives"]
 
@@ -66,6 +67,8 @@ def unpack_archives(
         DataError: One has too many members, or grows too large.
         UnsafePathError: A name inside leaves the folder.
     """
+    if get_format(source.format).reads_archives:
+        return source, list(paths)
     files: list[DataFile] = []
     found: list[Path] = []
     for file, path in zip(source.files, paths, strict=True):
@@ -106,7 +109,8 @@ def enter_archives(source: SplitSource) -> SplitSource:
         UnsafePathError: A name inside leaves the folder.
         HubError: An archive can't be fetched.
     """
-    if not any(is_archive_file(plain_name(file.name)) for file in source.files):
+    any_archive = any(is_archive_file(plain_name(file.name)) for file in source.files)
+    if not any_archive or get_format(source.format).reads_archives:
         return source
     files: list[DataFile] = []
     for file in source.files:

@@ -51,11 +51,13 @@ class Format(ABC, Generic[Options]):
         name: Its name as in ``load_dataset("csv")``.
         suffixes: File name endings, with the dot, without a compression suffix.
         options: Dataclass with the format's options; all fields have defaults.
+        reads_archives: It reads archives itself; of other formats, the files inside are the data files.
     """
 
     name: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
     options: ClassVar[type[Any]]
+    reads_archives: ClassVar[bool] = False
 
     def parse_options(self, options: Options | Mapping[str, Any] | None) -> Options:
         """Checks options.
