@@ -21,7 +21,7 @@ from gristmill.errors import (
 )
 from gristmill.features import ClassLabel, Features, Json, Value
 from gristmill.features.encode import decoded_values
-from gristmill.formats import SourceFile, get_format
+from gristmill.formats import SourceFile, get_format, json_document
 from tests.formats.conformance import ROWS, ReaderTests
 from tests.shared import SHARED
 
@@ -380,3 +380,10 @@ def test_arrays_are_read_as_python_reads_them_or_refused(tmp_path_factory, piece
         rows = [row if isinstance(row, dict) else {"text": row} for row in expected]
         if any(rows):  # rows without columns are none
             assert [_bare(row) for row in got] == [_bare(row) for row in rows]
+
+
+@pytest.mark.parametrize("chunksize", [10, 1000])
+def test_arrays_with_long_items_are_read_value_by_value(path, monkeypatch, chunksize):
+    monkeypatch.setattr(json_document, "_LONGEST", 100)
+    rows = [{"a": "x" * 50 * (i % 7), "b": i} for i in range(60)]
+    assert read(path, json.dumps(rows, indent=1), options={"chunksize": chunksize}) == rows

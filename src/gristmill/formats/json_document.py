@@ -22,6 +22,7 @@ __all__ = ["field_blocks", "is_lines", "value_blocks"]
 
 _BLANKS = " \t\r\n"
 _CHUNK = 1 << 20
+_LONGEST = 64 << 20
 _MARK = 4  # bytes of the longest mark of byte order, and one more
 
 
@@ -150,7 +151,7 @@ def _array_blocks(stream: Any, size: int) -> Generator[Block, None, tuple[int, _
     """Yields what is plainly an array of objects; gives the number of rows, and where to go on."""
     data = b""
     while not (text := data.removeprefix(b"\xef\xbb\xbf").lstrip()) and len(data) <= RECORD_LIMIT:
-        more = stream.read(max(size, len(data), _MARK))
+        more = stream.read(max(min(size, _LONGEST), len(data), _MARK))
         if not more:
             break
         data += more
@@ -163,7 +164,8 @@ def _array_blocks(stream: Any, size: int) -> Generator[Block, None, tuple[int, _
         row, line, text = row + items.count, line + text.count(b"\n", 0, items.end), text[items.end :]
         if items.closed:
             return row, _Rest(text, line, inside=False, behind=False)
-        more = stream.read(max(size, len(text))) if len(text) <= RECORD_LIMIT else b""
+        # Where an item is longer than that, positions of all its quotes would take too much memory.
+        more = stream.read(max(min(size, _LONGEST), len(text))) if len(text) <= _LONGEST else b""
         if not more:
             break
         text += more
