@@ -1,7 +1,7 @@
 """Builders as users write them."""
 
 import os
-from typing import ClassVar
+import typing
 
 import pyarrow as pa
 
@@ -21,11 +21,11 @@ class Poems(datasets.GeneratorBasedBuilder):
 
     VERSION = datasets.Version("1.2.0")
     BUILDER_CONFIG_CLASS = LanguageConfig
-    BUILDER_CONFIGS: ClassVar = [
+    BUILDER_CONFIGS: typing.ClassVar[list[typing.Any]] = [
         LanguageConfig(name="english", description="English poems"),
         LanguageConfig(name="all", languages=["en", "de"], version=datasets.Version("2.0.0")),
     ]
-    DEFAULT_CONFIG_NAME = "english"
+    DEFAULT_CONFIG_NAME: typing.ClassVar[str | None] = "english"
     DEFAULT_WRITER_BATCH_SIZE = 2
 
     def _info(self):
@@ -70,9 +70,9 @@ class Tables(datasets.ArrowBasedBuilder):
 class Any(datasets.GeneratorBasedBuilder):
     """Examples that a test gives."""
 
-    ROWS: ClassVar = []
+    ROWS: typing.ClassVar[list[typing.Any]] = []
     FEATURES = None
-    INFO: ClassVar = {}
+    INFO: typing.ClassVar[dict[str, typing.Any]] = {}
 
     def _info(self):
         return datasets.DatasetInfo(features=self.FEATURES, **self.INFO)
@@ -90,3 +90,8 @@ class Any(datasets.GeneratorBasedBuilder):
 def builder_of(rows, features=None, **info):
     """Makes a class of builder of some rows."""
     return type("Given", (Any,), {"ROWS": rows, "FEATURES": features, "INFO": info})
+
+
+def known(builder: typing.Any) -> typing.Any:
+    """Gives what a builder knows; to type checkers, each of its parts may be missing."""
+    return builder.info

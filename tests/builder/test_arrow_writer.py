@@ -73,9 +73,10 @@ def test_no_rows(tmp_path):
 
 
 def test_one_target(tmp_path):
-    for arguments in ({}, {"path": "a", "stream": io.BytesIO()}):
-        with pytest.raises(InvalidArgumentError, match="either path= or stream="):
-            ArrowWriter(**arguments)
+    with pytest.raises(InvalidArgumentError, match="either path= or stream="):
+        ArrowWriter()
+    with pytest.raises(InvalidArgumentError, match="either path= or stream="):
+        ArrowWriter(path="a", stream=io.BytesIO())
 
 
 def test_types_without_a_common_type(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gristmill import Features, List, Value
 from gristmill.builder.writing import share
-from tests.builder.own import Tables, builder_of
+from tests.builder.own import Tables, builder_of, known
 
 FEATURES = Features({"n": Value("int64"), "t": Value("string"), "l": List(Value("int32"))})
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -33,8 +33,8 @@ def test_rows_come_back(given_rows, batch, shard, declared):
         builder.download_and_prepare(max_shard_size=shard)
         data = builder.as_dataset("train")
         assert list(data) == given_rows
-        assert builder.info.splits["train"].num_examples == len(given_rows)
-        assert sum(builder.info.splits["train"].shard_lengths or [len(given_rows)]) == len(given_rows)
+        assert known(builder).splits["train"].num_examples == len(given_rows)
+        assert sum(known(builder).splits["train"].shard_lengths or [len(given_rows)]) == len(given_rows)
         if declared:
             assert data.features == FEATURES
         assert list(builder.as_streaming_dataset("train")) == given_rows

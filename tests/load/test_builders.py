@@ -22,6 +22,7 @@ from gristmill.errors import (
     NonMatchingSplitsSizesError,
     SplitNotFoundError,
 )
+from tests.builder.own import known
 from tests.hub.faulty import COMMIT
 
 CARD = b"""---
@@ -57,7 +58,7 @@ def test_what_the_card_says_is_known_before_anything_is_fetched(online, files):
     builder = load_dataset_builder("org/data")
     assert isinstance(builder, DatasetBuilder)
     assert builder.info.features == Features({"a": Value("int64")})
-    assert {name: split.num_examples for name, split in builder.info.splits.items()} == {
+    assert {name: split.num_examples for name, split in known(builder).splits.items()} == {
         "train": 3,
         "test": 1,
     }
@@ -83,7 +84,7 @@ def test_it_prepares_what_load_dataset_prepares(online, files):
     assert made["train"][:] == loaded["train"][:] == {"a": [1, 2, 3]}
     assert made["train"].origins().to_pylist()[2]["revision"] == COMMIT
     assert builder.as_dataset("train[1:]+test")["a"][:] == [2, 3, 4]
-    assert builder.info.splits["train"].num_examples == 3
+    assert known(builder).splits["train"].num_examples == 3
     # Another builder finds it prepared.
     assert load_dataset_builder("org/data").as_dataset("test", in_memory=True)["a"][:] == [4]
 

@@ -20,9 +20,7 @@ from gristmill.builder.place import (
 )
 from gristmill.builder.preparing import Plan
 from gristmill.builder.writing import Tables
-from gristmill.dataset import Dataset
 from gristmill.dataset.sharding import parse_size
-from gristmill.dataset_dict import DatasetDict
 from gristmill.download import DownloadConfig, DownloadManager, DownloadMode, VerificationMode
 from gristmill.download.modes import parse_choice
 from gristmill.engine.tasks import check_num_proc
@@ -101,6 +99,7 @@ class DatasetBuilder:
     """How many examples are brought to columns at a time: fewer for large ones."""
 
     _generating_method: ClassVar[str] = "_generate_examples"
+    config: Any  # of the derived class's BUILDER_CONFIG_CLASS
 
     def __init__(
         self,
@@ -326,7 +325,7 @@ class DatasetBuilder:
         if instructions and self.config.data_dir is None:
             raise ManualDownloadError.from_instructions(self.dataset_name, str(instructions))
 
-    def as_dataset(self, split: Any = None, in_memory: bool = False) -> Dataset | DatasetDict | Any:
+    def as_dataset(self, split: Any = None, in_memory: bool = False) -> Any:
         """Opens what `download_and_prepare` prepared.
 
         Args:

@@ -36,10 +36,11 @@ class GeneratorBasedBuilder(DatasetBuilder):
         [0, 1, 4]
     """
 
-    def _generate_examples(self, **kwargs: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    def _generate_examples(self, *args: Any, **kwargs: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Yields the examples of a split.
 
         Args:
+            *args: None: whatever a derived class names, it is called by name.
             **kwargs: The ``gen_kwargs`` of the split.
 
         Yields:
@@ -79,10 +80,11 @@ class ArrowBasedBuilder(DatasetBuilder):
 
     _generating_method: ClassVar[str] = "_generate_tables"
 
-    def _generate_tables(self, **kwargs: Any) -> Iterator[tuple[Any, Any]]:
+    def _generate_tables(self, *args: Any, **kwargs: Any) -> Iterator[tuple[Any, Any]]:
         """Yields the tables of a split.
 
         Args:
+            *args: None: whatever a derived class names, it is called by name.
             **kwargs: The ``gen_kwargs`` of the split.
 
         Yields:

@@ -99,7 +99,7 @@ class _OfFiles(ArrowBasedBuilder):
         found: Mapping[str, Any] = dl_manager.download_and_extract(self.config.data_files)
         return [SplitGenerator(split, {"files": list(files)}) for split, files in found.items()]
 
-    def _generate_tables(self, files: Iterable[Any]) -> Iterator[tuple[Any, pa.Table]]:  # type: ignore[override]
+    def _generate_tables(self, files: Iterable[Any]) -> Iterator[tuple[Any, pa.Table]]:
         reader, features = get_format(self._format), self.info.features
         for number, file in enumerate(files):
             read = reader.read(

@@ -171,7 +171,7 @@ class FoundBuilder(DatasetBuilder):
         return sources[0].format if sources else self.info.builder_name or "unknown"
 
     @cached_property
-    def config(self) -> BuilderConfig:  # type: ignore[override]
+    def config(self) -> BuilderConfig:
         """The config, with the files of each split."""
         files = {split: [file.name for file in one.files] for split, one in self._found.sources.items()}
         return BuilderConfig(name=self._found.config, data_files=files or None)
