@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from gristmill.files.archives import archive_suffix
+from gristmill.files.compression import COMPRESSION_SUFFIXES, compression_suffix
 from gristmill.files.patterns import is_hidden, natural_key
 from gristmill.logging import get_logger
 
@@ -41,7 +42,7 @@ KNOWN_SUFFIXES: Mapping[str, str] = {
 }
 """Suffix -> format, in the order that wins when a repository has as many files of one format as of another."""
 
-COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz", ".lz4")
+COMPRESSIONS = tuple(COMPRESSION_SUFFIXES)
 
 _IGNORED = {
     "readme.md", "readme.txt", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json",
@@ -80,8 +81,7 @@ def format_of(path: str, suffixes: Mapping[str, str] = KNOWN_SUFFIXES) -> str | 
         ('json', None)
     """
     name = path.rpartition("/")[2].lower()
-    for ending in COMPRESSIONS:
-        name = name.removesuffix(ending)
+    name = name.removesuffix(compression_suffix(name))
     return suffixes.get("." + name.rpartition(".")[2]) if "." in name else None
 
 
