@@ -132,7 +132,9 @@ class Columns:
             CastError: A value does not fit its feature, or a column is missing or not wanted.
             SchemaConflictError: Values of a column have no common type.
         """
-        if features is None:
+        if features is None and (known_features := self._described) is not None:
+            arrays, described = self.columns, known_features
+        elif features is None:
             arrays = {
                 name: values if is_arrow(values) else array_from_values(plain(values), column=name)
                 for name, values in self.columns.items()
@@ -149,6 +151,14 @@ class Columns:
             arrays = {name: self._as_feature(name, feature) for name, feature in features.items()}
             described = features
         return (pa.table(arrays) if arrays else rows_without_columns(self.num_rows)), described
+
+    @property
+    def _described(self) -> Features | None:
+        """The features that a source gave all columns, if they still are what it gave."""
+        features = self.features
+        if not isinstance(features, Features) or list(features) != self.names:
+            return None
+        return features if all(map(is_arrow, self.columns.values())) else None
 
     def _as_feature(self, name: str, feature: Any) -> Any:
         values = self.columns[name]

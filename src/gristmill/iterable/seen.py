@@ -19,7 +19,9 @@ def rows_in(block: Block, spec: FormatSpec) -> list[Any]:
         # Together in a table, each would have the keys of all.
         return [row for at in range(block.num_rows) for row in rows_in(block.slice(at, at + 1), spec)]
     table, features = block.table()
-    return Reader(View.from_table(table), features, spec).rows_at(range(block.num_rows))
+    if spec.type == "custom":
+        return Reader(View.from_table(table), features, spec).rows_at(range(block.num_rows))
+    return formatter_for(spec, features).rows(table)
 
 
 def batch_in(block: Block, spec: FormatSpec) -> Any:
@@ -29,7 +31,9 @@ def batch_in(block: Block, spec: FormatSpec) -> Any:
         if by_column is not None:
             return {name: by_column.values(name) for name in by_column.names}
     table, features = block.table()
-    return Reader(View.from_table(table), features, spec).batch(range(block.num_rows))
+    if spec.type == "custom":
+        return Reader(View.from_table(table), features, spec).batch(range(block.num_rows))
+    return formatter_for(spec, features).batch(table)
 
 
 def column_in(block: Block, name: str, spec: FormatSpec) -> Sequence[Any]:
