@@ -92,3 +92,12 @@ def test_block_size_changes_nothing(tmp_path_factory, text, chunksize):
     assert read(path, text, chunksize=chunksize, sample_by="paragraph") == [
         part for part in paragraphs if part
     ]
+
+
+def test_one_feature_names_the_column(tmp_path):
+    from gristmill.features import Features, Value
+
+    (tmp_path / "x").write_text("a\r\nb\u2028c\n", newline="")
+    features = Features({"line": Value("large_string")})
+    batches = FORMAT.read(SourceFile(tmp_path / "x"), schema=features.arrow_schema)
+    assert [row for _, batch in batches for row in batch.to_pylist()] == [{"line": "a"}, {"line": "b\u2028c"}]

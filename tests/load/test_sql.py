@@ -1,0 +1,33 @@
+"""`load_dataset("sql", ...)`."""
+
+import sqlite3
+
+import pytest
+
+from gristmill import load_dataset
+from gristmill.errors import DatabaseError, InvalidArgumentError
+
+
+def test_rows_are_asked_for_each_time_and_the_same_rows_are_the_same_dataset(tmp_path):
+    uri = f"sqlite:///{tmp_path / 'x.db'}"
+    connection = sqlite3.connect(tmp_path / "x.db")
+    connection.execute("CREATE TABLE t (a, b)")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [(i, f"x{i}") for i in range(10)])
+    connection.commit()
+    cache = str(tmp_path / "cache")
+    first = load_dataset("sql", sql="SELECT * FROM t ORDER BY a", con=uri, split="train", cache_dir=cache)
+    again = load_dataset("sql", sql="SELECT * FROM t ORDER BY a", con=uri, split="train", cache_dir=cache)
+    assert first[:] == {"a": list(range(10)), "b": [f"x{i}" for i in range(10)]}
+    assert (again._fingerprint, again.cache_files) == (first._fingerprint, first.cache_files)
+    part = load_dataset("sql", sql="t", con=uri, columns=["b"], split="train[:20%]", cache_dir=cache)
+    assert part.to_dict() == {"b": ["x0", "x1"]}
+    connection.execute("DELETE FROM t WHERE a > 0")
+    connection.commit()
+    connection.close()
+    fewer = load_dataset("sql", sql="t", con=uri, cache_dir=cache)
+    assert fewer["train"]["a"][:] == [0]
+    assert len(first) == 10
+    with pytest.raises(InvalidArgumentError, match="sql= is needed"):
+        load_dataset("sql", con=uri, cache_dir=cache)
+    with pytest.raises(DatabaseError, match="no such table"):
+        load_dataset("sql", sql="nothing", con=uri, cache_dir=cache)
