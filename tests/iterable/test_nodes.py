@@ -181,6 +181,9 @@ FILES = {
     "csv": lambda d: IterableDataset.from_csv(str(d / "c*.csv")),
     "text": lambda d: IterableDataset.from_text(str(d / "x*.txt")),
     "json skip": lambda d: IterableDataset.from_json(str(d / "l*.jsonl")).skip(4),
+    "row groups skip": lambda d: (
+        IterableDataset.from_parquet(str(d / "one.parquet")).reshard().skip(9).take(13)
+    ),
     "parquet skip": lambda d: IterableDataset.from_parquet(str(d / "p*.parquet")).skip(4).take(20),
 }
 
@@ -251,3 +254,17 @@ def test_values_are_those_of_the_dataset(files):
     assert mixed != wanted[:20]
     assert sorted(mixed, key=lambda row: row["a"]) == wanted[:20]
     assert np.array_equal([row["a"] for row in NODES["numpy"]()], range(ROWS))
+
+
+def test_files_that_are_skipped_are_not_read(tmp_path):
+    for number in range(4):
+        pq.write_table(
+            pa.table({"a": range(number * 10, number * 10 + 10)}), tmp_path / f"p{number}.parquet", 4
+        )
+    stream = IterableDataset.from_parquet(str(tmp_path / "p*.parquet")).skip(17).take(9)
+    assert stream.num_shards == 2
+    for number in (0, 3):
+        (tmp_path / f"p{number}.parquet").unlink()
+    assert [row["a"] for row in stream] == list(range(17, 26))
+    assert [row["a"] for row in stream.skip(2).take(3)] == [19, 20, 21]
+    assert [row["a"] for row in stream.skip(100)] == []

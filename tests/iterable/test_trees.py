@@ -13,7 +13,7 @@ from gristmill.iterable import IterableDataset
 from tests.iterable.proving import prove_resume, prove_sharding, rows_of
 
 # A long run is asked for: GRISTMILL_TREES=2000 ./dev test tests/iterable
-EXAMPLES = int(os.environ.get("GRISTMILL_TREES", "40"))
+EXAMPLES = int(os.environ.get("GRISTMILL_TREES", "30"))
 
 
 def numbers(parts, size):

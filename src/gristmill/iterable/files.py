@@ -56,12 +56,14 @@ class Piece:
         start: Where it begins; the file's beginning if None.
         stop: Row group before which it ends; the file's end if None.
         rows: How many rows it has, if known.
+        end: Row of the file before which it ends; as `stop` says if None.
     """
 
     file: int
     start: Position | None = None
     stop: int | None = None
     rows: int | None = None
+    end: int | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Files(Source):
     def _cut(self, piece: Piece) -> list[Piece]:
         if piece.start is not None or piece.stop is not None:
             return [piece]
-        groups = get_format(self.format).group_rows(self.files[piece.file].local())
+        groups = self._groups(piece.file)
         if groups is None or len(groups) < 2:
             return [piece]
         found, row = [], 0
@@ -147,17 +149,55 @@ class Files(Source):
     def num_rows(self) -> int | None:
         """How many rows there are, if the files are here and say so at their end."""
         settled = self.order.settled()
-        if settled is None or self.filters is not None or any(file.path is None for file in self.files):
+        if settled is None or not self._has_lengths:
             return None
         rows = [self._rows_of(self.pieces[shard]) for shard in settled[0]]
         known = [number for number in rows if number is not None]
         return sum(known) if len(known) == len(rows) else None
 
+    @property
+    def _has_lengths(self) -> bool:
+        return self.filters is None and all(file.path is not None for file in self.files)
+
     def _rows_of(self, piece: Piece) -> int | None:
-        if piece.rows is not None or piece.start is not None or piece.stop is not None:
+        if piece.rows is not None:
             return piece.rows
-        groups = get_format(self.format).group_rows(self.files[piece.file].local())
+        groups = self._groups(piece.file)
         return None if groups is None else sum(groups)
+
+    def _groups(self, file: int) -> list[int] | None:
+        return get_format(self.format).group_rows(self.files[file].local())
+
+    def cut(self, start: int, stop: int | None) -> Node | None:
+        """Keeps some rows, if the files are here and say how many they have; no others are read."""
+        if self.order.is_shuffled or not self._has_lengths:
+            return None
+        kept, at = [], 0
+        for piece in (self.pieces[shard] for shard in self.order.shards(0)):
+            if stop is None and at >= start:
+                kept.append(piece)
+                continue
+            if stop is not None and at >= stop:
+                break
+            rows = self._rows_of(piece)
+            if rows is None:
+                return None
+            part = range(rows)[max(0, start - at) : None if stop is None else stop - at]
+            at += rows
+            if len(part):
+                kept.append(piece if len(part) == rows else self._part(piece, part))
+        return replace(self, pieces=tuple(kept), order=Order(len(kept)))
+
+    def _part(self, piece: Piece, rows: range) -> Piece:
+        """Gives some rows of a piece, counted from its first."""
+        first = (0 if piece.start is None else piece.start.row) + rows.start
+        row = 0
+        for group, size in enumerate(self._groups(piece.file) or ()):
+            if first < row + size:
+                start = Position(first, group=group)
+                return Piece(piece.file, start, piece.stop, len(rows), first + len(rows))
+            row += size
+        return piece
 
 
 class _FileStream(Stream):
@@ -176,13 +216,14 @@ class _FileStream(Stream):
             piece = self._node.pieces[self._shards[self._shard]]
             if self._batches is None:
                 self._batches = self._read(piece)
-            for position, batch in self._batches:
-                if piece.stop is not None and position.group >= piece.stop:
+            for position, read in self._batches:
+                if _is_behind(piece, position):
                     break
+                batch = read if piece.end is None else read.slice(0, piece.end - position.row)
                 dropped = min(self._skip, batch.num_rows)
                 self._skip -= dropped
                 if dropped < batch.num_rows:
-                    if self._skip == 0 and dropped == 0:
+                    if dropped == 0:
                         self._at = [position.row, position.offset, position.group, position.line]
                         self._given = 0
                     self._given += batch.num_rows - dropped
@@ -218,3 +259,9 @@ class _FileStream(Stream):
     def close(self) -> None:
         self._close_file()
         self._shard = len(self._shards)
+
+
+def _is_behind(piece: Piece, position: Position) -> bool:
+    return (piece.stop is not None and position.group >= piece.stop) or (
+        piece.end is not None and position.row >= piece.end
+    )
