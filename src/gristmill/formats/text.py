@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -135,8 +136,7 @@ def _cut_at_paragraph(data: bytes) -> int:
 
 
 def _split(data: bytes, separator: str) -> Any:
-    whole = pa.array([data], pa.binary()).cast(pa.string(), safe=False)
-    return pc.split_pattern(whole, separator).flatten()
+    return pc.split_pattern(_document(data, False), separator).flatten()
 
 
 def _lines(data: bytes, keep: bool) -> Any:
@@ -156,4 +156,7 @@ def _paragraphs(data: bytes, _: bool) -> Any:
 
 
 def _document(data: bytes, _: bool) -> Any:
-    return pa.array([data], pa.binary()).cast(pa.string(), safe=False)
+    # Text of known bytes needs no look at it, no copy, and not pandas, which `pyarrow.array` loads.
+    return pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(struct.pack("=2i", 0, len(data))), pa.py_buffer(data)]
+    )
