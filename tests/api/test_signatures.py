@@ -15,10 +15,14 @@ NAMES = read_api()
 THERE = [name for name in NAMES if is_there(name)]
 
 # Keyword-only parameters of ours, after those of the original: what they are for.
+_SKIPPING = {"on_error": "leave out rows that the function fails on"}
+_SEVERAL_FILES = {"max_shard_size": "several files, by size", "num_shards": "several files, by number"}
 OURS: dict[str, dict[str, str]] = {
-    name: {"on_error": "leave out rows that the function fails on"}
-    for prefix in ("", "iterable_dataset.")
-    for name in (f"{prefix}IterableDataset.map", f"{prefix}IterableDataset.filter")
+    "Dataset.to_csv": _SEVERAL_FILES,
+    "Dataset.to_json": _SEVERAL_FILES,
+    "Dataset.to_parquet": {**_SEVERAL_FILES, "num_proc": "as the other two take it"},
+    "IterableDataset.filter": _SKIPPING,
+    "IterableDataset.map": _SKIPPING,
 }
 
 # Constructors of ours that differ, since only Gristmill calls them.
