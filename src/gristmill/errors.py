@@ -317,9 +317,10 @@ class ColumnNotFoundError(GristmillError, KeyError, ValueError):
     """No such column; a ValueError too, which is what `datasets` raises in some methods."""
 
     @classmethod
-    def from_name(cls, name: object, columns: Iterable[str]) -> ColumnNotFoundError:
+    def from_name(cls, name: object, columns: Iterable[str], where: str = "") -> ColumnNotFoundError:
         """Words the error with the columns that exist."""
-        return cls(f'There is no column "{name}". {suggest(str(name), columns, limit=30)}')
+        start = f"{where}: there" if where else "There"
+        return cls(f'{start} is no column "{name}". {suggest(str(name), columns, limit=30)}')
 
 
 class RowIndexError(GristmillError, IndexError):

@@ -6,6 +6,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import gristmill
@@ -14,6 +16,7 @@ from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
 from gristmill.errors import (
     CastError,
+    ColumnNotFoundError,
     ConfigNotFoundError,
     DataFilesNotFoundError,
     DatasetGenerationCastError,
@@ -270,6 +273,22 @@ def test_columns_and_filters_of_parquet():
     load: Any = partial(load_dataset, str(DEMO / "google/boolq"), split="validation")
     assert load(columns=["answer"]).column_names == ["answer"]
     assert set(load(filters=[("answer", "==", True)])["answer"][:]) == {True}
+
+
+def test_columns_that_are_not_there(tmp_path):
+    write(tmp_path / "data", **{"1_dot_csv": "a,b\n1,x\n", "2_dot_csv": "a,c\n2,y\n"})
+    load: Any = partial(load_dataset, str(tmp_path / "data"), split="train")
+    assert load(columns=["c", "a"])[:] == {"c": [None, "y"], "a": [1, 2]}
+    for options in ({"columns": ["a", "zz"]}, {"columns": ["zz"], "data_files": "1.csv"}):
+        with pytest.raises(ColumnNotFoundError, match='no column "zz"'):
+            load(**options)
+    assert load(filters=[("a", ">", 1)])["a"][:] == [2]
+    for name, columns in (("1.parquet", {"a": [1], "b": [2]}), ("2.parquet", {"a": [3], "c": [4]})):
+        pq.write_table(pa.table(columns), tmp_path / name)
+    files = [str(tmp_path / name) for name in ("1.parquet", "2.parquet")]
+    rows = load_dataset("parquet", data_files=files, columns=["c", "a"], split="train")
+    assert rows[:] == {"c": [None, 4], "a": [1, 3]}  # by name, not by position
+    assert load_dataset("parquet", data_files=files, columns=["c"], split="train")[:] == {"c": [None, 4]}
 
 
 def test_the_class_names_of_mnli_come_out():

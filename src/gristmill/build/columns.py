@@ -7,7 +7,7 @@ of a ClassLabel, to a column whose Arrow type fits). All other types widen until
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +28,7 @@ class SplitColumns:
     Args:
         declared: Columns whose features are given; more may come.
         clash: What two types become that have no common type; see `unify_types`.
+        order: The order asked for; columns that it does not name come after those that it does.
 
     Example:
         >>> columns = SplitColumns()
@@ -37,8 +38,14 @@ class SplitColumns:
         {'a': Value('int64'), 'b': Value('string')}
     """
 
-    def __init__(self, declared: Mapping[str, Any] | None = None, clash: Clash = refuse) -> None:
+    def __init__(
+        self,
+        declared: Mapping[str, Any] | None = None,
+        clash: Clash = refuse,
+        order: Sequence[str] | None = None,
+    ) -> None:
         self._clash = clash
+        self._order = tuple(order or ())
         self._declared = dict(declared or {})
         self._hints: dict[str, tuple[Any, str]] = {}
         self._schema = pa.schema([])
@@ -83,8 +90,8 @@ class SplitColumns:
 
     def features(self) -> Features:
         """Gives the features of all columns taken in: declared ones first, then in order of appearance."""
-        found = {field.name: self._feature(field) for field in self._schema}
-        return Features({**self._declared, **found})
+        found = {**self._declared, **{field.name: self._feature(field) for field in self._schema}}
+        return Features({**{name: found[name] for name in self._order if name in found}, **found})
 
     def _feature(self, field: pa.Field) -> Any:
         hint = self._hints.get(field.name)

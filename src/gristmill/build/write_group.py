@@ -20,6 +20,7 @@ from typing_extensions import Self
 from gristmill.build.ahead import read_ahead
 from gristmill.build.columns import SplitColumns
 from gristmill.build.source import SplitSource
+from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.base import Format
 from gristmill.formats.source import SourceFile
@@ -76,11 +77,13 @@ class Job:
         if self.source.columns is None:
             return schema
         kept = [schema.field(name) for name in self.source.columns if name in schema.names]
+        if self.source.columns and not kept and len(self.source.files) == 1:
+            raise ColumnNotFoundError.from_name(self.source.columns[0], schema.names, file.name)
         return pa.schema(kept, schema.metadata)
 
     def columns(self) -> SplitColumns:
         """Begins to settle columns."""
-        return SplitColumns(self.source.card_features, self.format.clash(self.options))
+        return SplitColumns(self.source.card_features, self.format.clash(self.options), self.source.columns)
 
 
 @dataclass(frozen=True)
@@ -178,8 +181,11 @@ def same_columns(one: Features, other: Features) -> bool:
 
 def _write_file(job: Job, file: SourceFile, shards: _Shards) -> list[Run]:
     source, runs = job.source, list[Run]()
+    columns = source.columns
+    if columns is not None:  # in the order in which they are written
+        columns = tuple(name for name in shards.schema.names if name in columns)
     batches = job.format.read(
-        file, options=job.options, columns=source.columns, filters=source.filters, schema=shards.schema
+        file, options=job.options, columns=columns, filters=source.filters, schema=shards.schema
     )
     with contextlib.closing(read_ahead(batches, in_thread=job.alone)) as coming:
         for position, batch in coming:

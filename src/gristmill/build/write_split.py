@@ -26,6 +26,7 @@ from gristmill.build.write_group import (
     same_columns,
     write_group,
 )
+from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
@@ -79,6 +80,7 @@ def write_split(
         What was written.
 
     Raises:
+        ColumnNotFoundError: A column that was asked for is in none of the files.
         SchemaConflictError: Two files disagree on a column's type.
         CastError: A value does not fit a declared type.
         FileFormatError: A file is damaged.
@@ -97,6 +99,10 @@ def write_split(
         written = _run(job, work, workers)
         if features is None:
             written = _with_common_columns(job, groups, written, workers)
+    if source.columns is not None and source.features is None:
+        for name in source.columns:
+            if name not in written[0].features:
+                raise ColumnNotFoundError.from_name(name, written[0].features, source.source)
     shards = _named(folder, shard_stem(source.dataset, source.split), written)
     runs = [file_runs for group in written for file_runs in group.runs]
     filtered = source.filters is not None or getattr(options, "filters", None) is not None

@@ -281,7 +281,9 @@ def _group(
     first = 0
     for batch in parquet.iter_batches(rows, row_groups=[group], columns=names):
         # "a" also selects a column called "a.b", and the order is the file's: pick by name.
-        whole = pa.RecordBatch.from_arrays([_column(batch, field) for field in shape], schema=shape)
+        # Of no columns, only the batch as read knows how many rows there are.
+        columns = [_column(batch, field) for field in shape]
+        whole = pa.RecordBatch.from_arrays(columns, schema=shape) if columns else batch
         _validate(whole, file)
         yield first, whole
         first += batch.num_rows
