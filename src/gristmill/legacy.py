@@ -49,7 +49,10 @@ GATHERED: dict[str, dict[str, str]] = {
         "borrowed": "_check_non_null_non_empty_recursive",
         "features.kinds": "FeatureType",
     },
-    "iterable_dataset": {"iterable": "IterableColumn IterableDataset"},
+    "iterable_dataset": {
+        "iterable": "IterableColumn IterableDataset",
+        "iterable.foreign": "FormattingConfig StepExamplesIterable _BaseExamplesIterable",
+    },
     "packaged_modules": {
         "builder.packaged": "_ALL_ALLOWED_EXTENSIONS _EXTENSION_TO_MODULE _MODULE_TO_EXTENSIONS "
         "_MODULE_TO_METADATA_EXTENSIONS _MODULE_TO_METADATA_FILE_NAMES _PACKAGED_DATASETS_MODULES _hash_python_lines",

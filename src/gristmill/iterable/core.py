@@ -14,6 +14,7 @@ from gristmill.info import DatasetInfo, InfoMixin, wanted_features
 from gristmill.iterable import export, opening, plans, walking
 from gristmill.iterable.column import IterableColumn
 from gristmill.iterable.epoch import Epoch
+from gristmill.iterable.foreign import FormattingConfig, _BaseExamplesIterable, node_of_examples
 from gristmill.iterable.node import Node
 from gristmill.iterable.sources import Generated, Rows
 from gristmill.iterable.workers import become_torch_dataset, worker_part
@@ -34,7 +35,7 @@ class IterableDataset(InfoMixin):
     calls goes on from there with `load_state_dict`, also in another process.
 
     Args:
-        ex_iterable: The plan of the stream; methods make it.
+        ex_iterable: The plan of the stream; methods make it. Or rows of a library's own, see `iterable_dataset`.
         info: What is known about the dataset.
         split: Name of the split.
         formatting: The format of rows and batches.
@@ -52,13 +53,15 @@ class IterableDataset(InfoMixin):
 
     def __init__(
         self,
-        ex_iterable: Node,
+        ex_iterable: Node | _BaseExamplesIterable,
         info: DatasetInfo | None = None,
         split: NamedSplit | None = None,
-        formatting: FormatSpec | None = None,
+        formatting: FormatSpec | FormattingConfig | None = None,
         distributed: Any = None,
         token_per_repo_id: Mapping[str, Any] | None = None,
     ) -> None:
+        if isinstance(ex_iterable, _BaseExamplesIterable):
+            ex_iterable = node_of_examples(ex_iterable)
         if not isinstance(ex_iterable, Node):
             raise InvalidArgumentError.from_value(
                 "ex_iterable",
@@ -69,6 +72,8 @@ class IterableDataset(InfoMixin):
         self._info = copy.copy(info) if info is not None else DatasetInfo()
         self._info.features = ex_iterable.features
         self._split = None if split is None else NamedSplit(str(split))
+        if isinstance(formatting, FormattingConfig):
+            formatting = FormatSpec.parse(formatting.format_type, None, False, {}, [])
         self._spec = formatting if formatting is not None else FormatSpec()
         self._epoch = Epoch()
         self._walk: walking.Walk | None = None
@@ -400,6 +405,16 @@ class IterableDataset(InfoMixin):
     def epoch(self) -> int:
         """The epoch, see `set_epoch`."""
         return self._epoch.value
+
+    @property
+    def _ex_iterable(self) -> Node:
+        """The plan, under the name that libraries read."""
+        return self._node
+
+    @property
+    def _formatting(self) -> FormattingConfig | None:
+        """The format, under the name that libraries read."""
+        return None if self._spec.type is None else FormattingConfig(self._spec.type)
 
     def _resolve_features(self) -> IterableDataset:
         """Gives the same stream with known columns: if they are not known, the first rows are looked at."""

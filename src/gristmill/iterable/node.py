@@ -22,6 +22,7 @@ from typing_extensions import Self
 
 from gristmill.features import Features
 from gristmill.iterable.block import Block
+from gristmill.iterable.order import part_of
 
 State = Any
 """Plain values that JSON can hold; None is the start."""
@@ -78,6 +79,10 @@ class Node(ABC):
     @abstractmethod
     def pick(self, shards: Sequence[int]) -> Node:
         """Keeps some shards."""
+
+    def shard_data_sources(self, num_shards: int, index: int, contiguous: bool = True) -> Node:
+        """Gives one of several parts, under the name that libraries call."""
+        return self.pick(part_of(self.num_shards, num_shards, index, contiguous))
 
     def shuffle_shards(self, seed: int) -> Node:
         """Reads the shards in another order each epoch, where the order of rows means nothing."""

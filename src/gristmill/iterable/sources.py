@@ -179,7 +179,9 @@ class Generated(Source):
     @property
     def name(self) -> str:
         """What to call the function in messages."""
-        return f"the generator {getattr(self.function, '__qualname__', type(self.function).__qualname__)}"
+        label = getattr(self.function, "label", None)
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return label if isinstance(label, str) else f"the generator {name}"
 
     def arguments_of(self, shard: int) -> dict[str, Any]:
         """Gives the arguments of one shard."""
