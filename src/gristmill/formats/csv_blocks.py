@@ -69,8 +69,8 @@ def end_of_rows(data: bytes, separator: str, quote: str | None) -> int:
     begins[1:] |= opening[1:] - 1 == quotes[1:-1:2] if len(quotes) % 2 else opening[1:] - 1 == quotes[1:-2:2]
     if not begins.all():
         raise StrayQuote
-    count = int(np.searchsorted(quotes, end)) if end >= 0 else 0
-    if count % 2:  # inside quotes
+    # Of the ends of lines, the last that is not inside quotes.
+    while end >= 0 and (count := int(np.searchsorted(quotes, end))) % 2:
         end = data.rfind(newline, 0, int(quotes[count - 1]))
     return end + 1
 
