@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import (
@@ -492,3 +492,11 @@ def test_reading_goes_on_at_a_position_without_what_is_before(path, compress):
         path.write_bytes(b"a,b\n" + b"\xff" * (last.offset - 4) + text.encode()[last.offset :])
         schema = pa.schema({"a": pa.int64(), "b": pa.string()})
         assert next(FORMAT.read(SourceFile(path), options=options, schema=schema, start=last))[1].num_rows > 0
+
+
+def test_rows_end_outside_quotes_however_many_lines_cells_have():
+    from gristmill.formats.csv_blocks import end_of_rows
+
+    data = b'1,2\n"","a\nb","a\n'
+    assert end_of_rows(data, ",", '"') == 4
+    assert end_of_rows(data[4:], ",", '"') == 0
