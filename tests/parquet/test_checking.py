@@ -151,6 +151,29 @@ sys.exit(worker.main())
         list(read_leaf(path, "a"))
 
 
+def test_a_decoder_that_waits_for_ever_is_ended(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    real = subprocess.Popen
+    script = """
+import sys, time
+from gristmill.parquet import worker
+class Waiting:
+    def __next__(self):
+        time.sleep(60)
+watched = worker._watched
+worker._watched = lambda batches, seconds: watched(Waiting(), 1)
+sys.exit(worker.main())
+"""
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda command, **options: real([command[0], "-c", script], **options)
+    )
+    with pytest.raises(
+        FileFormatError, match=r'row group 0, column "a": page 1: its values .* it took too long'
+    ):
+        check(path)
+
+
 def test_counts_that_are_off_are_remarks(tmp_path, without_values):
     path = write_file(
         tmp_path / "a.parquet",

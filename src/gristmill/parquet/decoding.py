@@ -173,7 +173,11 @@ def _fault(said: bytes, status: int | None) -> DecodingFault | None:
             if -status in signal.Signals._value2member_map_
             else f"signal {-status}"
         )
-        problem = "it took too long" if name == "SIGXCPU" else f"Arrow's decoder ended its process ({name})"
+        problem = (
+            "it took too long"
+            if name in ("SIGXCPU", "SIGALRM")
+            else f"Arrow's decoder ended its process ({name})"
+        )
     problem = (
         problem or f"the decoding process ended with status {status} ({words.strip() or 'nothing said'})"
     )

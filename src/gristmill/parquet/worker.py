@@ -10,12 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import resource
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 # Of all of Arrow's allocators the system's is the one that keeps within the bounds set here.
 ALLOCATOR = "system"
+_PATIENCE = 4
+"""Seconds on the clock that one batch may take, for each second of CPU time that all may."""
 
 
 def main() -> int:
@@ -36,9 +40,10 @@ def main() -> int:
                 file = fine if _fits_nanoseconds(fine, coarse, group, index) else coarse
                 with contextlib.ExitStack() as stack:
                     writer = None
-                    for batch in file.reader.iter_batches(
+                    batches = file.reader.iter_batches(
                         job["rows"], row_groups=[group], column_indices=[index], use_threads=False
-                    ):
+                    )
+                    for batch in _watched(batches, _PATIENCE * job["seconds"]):
                         # A damaged page can decode to text that is not UTF-8, or to offsets out of range.
                         batch.validate(full=True)
                         at["row"] += batch.num_rows
@@ -96,6 +101,17 @@ def _fits_nanoseconds(fine: Any, coarse: Any, group: int, index: int) -> bool:
         if not leaf_values(nano.column(0)).cast(wide.type, safe=False).equals(wide):
             return False
     return True
+
+
+def _watched(batches: Iterator[Any], seconds: int) -> Iterator[Any]:
+    """Lets the process end should one batch take too long, waiting included; not while whoever reads them is slow."""
+    while True:
+        signal.alarm(seconds)
+        batch = next(batches, None)
+        signal.alarm(0)
+        if batch is None:
+            return
+        yield batch
 
 
 def _say(message: dict[str, Any]) -> None:
