@@ -18,9 +18,10 @@ from gristmill.features import Features
 from gristmill.formats import Position, SourceFile, get_format
 from gristmill.formats.arrow import is_mappable
 from tests.formats.conformance import ROWS, ReaderTests
+from tests.shared import SHARED
 
 FORMAT: Any = get_format("arrow")
-SHARED = Path("/work/shared/data/arrow")
+REAL = SHARED / "arrow"
 SCHEMA = pa.schema({"id": pa.int64(), "text": pa.string(), "score": pa.float64()})
 
 
@@ -197,10 +198,10 @@ def test_what_is_written_reads_back(tmp_path_factory, table, form, compression, 
         assert rest == table.to_pylist()[position.row :]
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the collection of Arrow files is not here")
+@pytest.mark.skipif(not REAL.exists(), reason="the collection of Arrow files is not here")
 def test_files_of_every_type_and_age_load_as_arrow_reads_them():
     refused = {}
-    for file in sorted([*SHARED.glob("ipc/*/*.arrow_file"), *SHARED.glob("ipc/*/*.stream")]):
+    for file in sorted([*REAL.glob("ipc/*/*.arrow_file"), *REAL.glob("ipc/*/*.stream")]):
         reader: Any = pa.ipc.open_file if file.suffix == ".arrow_file" else pa.ipc.open_stream
         try:
             got = read(file)
@@ -261,9 +262,9 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the collection of Arrow files is not here")
+@pytest.mark.skipif(not REAL.exists(), reason="the collection of Arrow files is not here")
 def test_hostile_files_end_in_rows_or_our_error():
-    files = [str(path) for path in sorted(SHARED.glob("ipc_bad/*/*"))]
+    files = [str(path) for path in sorted(REAL.glob("ipc_bad/*/*"))]
     done = subprocess.run(
         [sys.executable, "-c", HOSTILE, *files], check=False, capture_output=True, text=True, timeout=200
     )

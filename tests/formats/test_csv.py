@@ -22,6 +22,7 @@ from gristmill.errors import (
 from gristmill.features import ClassLabel, Features, Value
 from gristmill.formats import SourceFile, get_format
 from tests.formats.conformance import ROWS, ReaderTests
+from tests.shared import SHARED
 
 FORMAT = get_format("csv")
 
@@ -308,7 +309,7 @@ def test_writer_forms(tmp_path):
         FORMAT.write([], tmp_path / "b", schema=written.schema, index=True)
 
 
-REAL = Path("/work/shared/data/tabular")
+REAL = SHARED / "tabular"
 
 
 def count(file: Path) -> int:

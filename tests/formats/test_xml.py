@@ -13,9 +13,10 @@ from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.features import Features, Value
 from gristmill.formats import SourceFile, get_format
 from tests.formats.conformance import ReaderTests
+from tests.shared import SHARED
 
 FORMAT: Any = get_format("xml")
-REAL = Path("/work/shared/data/media/xml")
+REAL = SHARED / "media/xml"
 
 
 class TestRecords(ReaderTests):
