@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.types as pt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,6 +110,33 @@ def test_a_damaged_stream_gives_an_error_or_a_table(tmp_path_factory, data):
         assert open_arrow(folder / "damaged.arrow").num_rows >= 0
     except FileFormatError as error:
         assert "damaged.arrow" in str(error)  # noqa: PT017  # a damaged byte may also lie in the values
+
+
+@pytest.mark.parametrize("check", ["offsets", "values"])
+@pytest.mark.parametrize("type_", [pa.string(), pa.large_string(), pa.list_(pa.string())])
+def test_offsets_that_point_outside_are_refused(tmp_path, type_, check):
+    text = "abcdefgh" * 20
+    array = pa.array([text] * 3, pa.string()).cast(type_) if not pt.is_list(type_) else pa.array([[text] * 3])
+    write_arrow(tmp_path / "a.arrow", pa.table({"a": array}))
+    whole = (tmp_path / "a.arrow").read_bytes()
+    width = 8 if pt.is_large_string(type_) else 4
+    end = (3 * len(text)).to_bytes(width, "little")
+    assert whole.count(end + bytes(4)) == 1
+    (tmp_path / "b.arrow").write_bytes(
+        whole.replace(end + bytes(4), (1 << 30).to_bytes(width, "little") + bytes(4))
+    )
+    with pytest.raises(FileFormatError, match=r"b\.arrow"):
+        open_arrow(tmp_path / "b.arrow", check=check)
+
+
+def test_text_that_is_none_is_found_where_every_value_is_looked_at(tmp_path):
+    write_arrow(tmp_path / "a.arrow", pa.table({"a": ["some text"], "n": [1]}))
+    (tmp_path / "a.arrow").write_bytes(
+        (tmp_path / "a.arrow").read_bytes().replace(b"some text", b"some \xff\xff\xff\xff")
+    )
+    assert open_arrow(tmp_path / "a.arrow", check="offsets").column("n").to_pylist() == [1]
+    with pytest.raises(FileFormatError, match=r"a\.arrow.*UTF"):
+        open_arrow(tmp_path / "a.arrow", check="values")
 
 
 def test_files_of_different_schemas_do_not_join(tmp_path):

@@ -50,7 +50,7 @@ def use_in_place(source: SplitSource, paths: Sequence[Path], folder: Path) -> Wr
         features = settle_features(job, files) if source.features is None else source.features
         rows, size = [], 0
         for file in files:
-            table = with_columns(open_arrow(file.path, check=True), features)
+            table = with_columns(open_arrow(file.path, check="values"), features)
             if table is None:
                 return None
             _check_values(table, features, file)

@@ -320,7 +320,7 @@ class Dataset(IndexableMixin, InfoMixin):
         path = Path(file_path("filename", filename))
         files = () if in_memory else (path,)
         made = cls._from_parts(
-            open_arrow(path, in_memory, check=True),
+            open_arrow(path, in_memory, check="offsets"),
             info=info,
             split=split,
             cache_dir=None if in_memory else path.parent,
@@ -328,7 +328,7 @@ class Dataset(IndexableMixin, InfoMixin):
         )
         if indices_filename is None:
             return made
-        rows = parse_indices(open_arrow(indices_filename, check=True).column(0), len(made))
+        rows = parse_indices(open_arrow(indices_filename, check="offsets").column(0), len(made))
         return made._derive("indices", rows, view=made._view.select(rows))
 
     @classmethod

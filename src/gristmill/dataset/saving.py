@@ -293,7 +293,7 @@ def read_saved(folder: Path, keep_in_memory: bool | None) -> Saved:
     in_memory = keep_in_memory
     if in_memory is None:
         in_memory = sum(file.stat().st_size for file in files if file.is_file()) < config.IN_MEMORY_MAX_SIZE
-    table = open_many(files, in_memory, check=True) if files else pa.table({})
+    table = open_many(files, in_memory, check="offsets") if files else pa.table({})
     origins = _read_origins(folder / ORIGINS_FILENAME, table.num_rows)
     view = View.from_table(table, () if in_memory else files, origins)
     spec = _read_format(state, table.column_names, path)

@@ -136,7 +136,7 @@ def is_mappable(path: Path) -> bool:
         path: The file.
 
     Returns:
-        True if `gristmill.table.arrow_file.open_arrow` with ``check=True`` may serve its rows. False also for what is
+        True if `gristmill.table.arrow_file.open_arrow` with ``check="values"`` may serve its rows. False also for what is
         no Arrow file; nothing is looked at but what is needed to tell.
 
     Example:

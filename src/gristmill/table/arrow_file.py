@@ -10,13 +10,15 @@ import contextlib
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.types as pt
 from typing_extensions import Self
 
 from gristmill.errors import FileFormatError
 from gristmill.features.foreign import own_types
+from gristmill.features.visit import map_leaves
 from gristmill.files.atomic import sync_folder, temporary_name
 from gristmill.files.borders import reading, writing
 
@@ -28,6 +30,10 @@ _JOINED_BYTES = 8 << 20
 _LARGEST_BATCH = 256 << 20
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _FILE_MAGIC = b"ARROW1"
+
+Check = Literal["offsets", "values"]
+"""What of a file that did not come out of this cache is looked at when it is opened: what would end the process when it
+is read, which are offsets and the like (a few bytes a text), or every value, which takes as long as reading all of it."""
 
 
 class ArrowFileWriter:
@@ -184,14 +190,14 @@ def write_arrow(path: str | os.PathLike[str], table: pa.Table) -> None:
         writer.write_table(table)
 
 
-def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: bool = False) -> pa.Table:
+def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: Check | None = None) -> pa.Table:
     """Opens an Arrow IPC stream (or file) as a table.
 
     Args:
         path: The file.
         in_memory: Read the file into memory instead of mapping it.
-        check: Look at every value, which takes as long as reading the file: offsets that point outside, as in a damaged
-            or hostile file, would end the process later on. For files that did not come out of this cache.
+        check: For a file that did not come out of this cache, see `Check`: what points outside, as in a damaged or
+            hostile file, would end the process later on.
 
     Returns:
         The table; unless `in_memory`, its columns lie in the mapped file and take no memory of their own.
@@ -220,19 +226,39 @@ def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: boo
             reader = pa.ipc.open_stream(source)
         table = reader.read_all()
         table.validate()
-        if check:
-            for batch in table.to_batches():
-                batch.validate(full=True)
+        if check is not None:
+            for column in table.columns:
+                _check(column, check)
     return own_types(table)
 
 
-def open_many(paths: list[Path], in_memory: bool = False, check: bool = False) -> pa.Table:
+def _check(column: pa.ChunkedArray, check: Check) -> None:
+    # Any bytes are bytes: where texts are seen as such, only their offsets are looked at.
+    seen = column.type if check == "values" else map_leaves(column.type, _bytes_type)
+    for chunk in column.chunks:
+        view = chunk
+        if seen != column.type:
+            # Extension types beside texts have no such view: then all is looked at.
+            with contextlib.suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid):
+                view = chunk.view(seen)
+        view.validate(full=True)
+
+
+def _bytes_type(leaf: pa.DataType) -> pa.DataType:
+    if pt.is_string(leaf):
+        return pa.binary()
+    if pt.is_large_string(leaf):
+        return pa.large_binary()
+    return pa.binary_view() if pt.is_string_view(leaf) else leaf
+
+
+def open_many(paths: list[Path], in_memory: bool = False, check: Check | None = None) -> pa.Table:
     """Opens several Arrow files of one schema as one table, in order.
 
     Args:
         paths: At least one file.
         in_memory: Read instead of mapping.
-        check: Look at every value, see `open_arrow`.
+        check: See `open_arrow`.
 
     Raises:
         FileFormatError: A file is damaged, or its schema differs from the first one's.
