@@ -63,9 +63,14 @@ class Shuffle(Over):
     def _parts(self) -> Sequence[Node]:
         shards = self.child.num_shards
         count = min(self.inputs, shards, self.buffer_size)
-        if count < 2:
+        # What was shuffled below has mixed shards already: reading it several times over would open files by the hundred.
+        if count < 2 or _is_mixed(self.child):
             return [self.child]
         return [self.child.pick(range(index, shards, count)) for index in range(count)]
+
+
+def _is_mixed(node: Node) -> bool:
+    return isinstance(node, Shuffle) or any(map(_is_mixed, node.children))
 
 
 class _ShuffleStream(Stream):
