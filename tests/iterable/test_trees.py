@@ -14,6 +14,7 @@ from tests.iterable.proving import prove_resume, prove_sharding, rows_of
 
 # A long run is asked for: GRISTMILL_TREES=2000 ./dev test tests/iterable
 EXAMPLES = int(os.environ.get("GRISTMILL_TREES", "30"))
+pytestmark = pytest.mark.timeout(max(180, 2 * EXAMPLES))
 
 
 def numbers(parts, size):
