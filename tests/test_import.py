@@ -29,6 +29,16 @@ def test_nothing_heavy_is_loaded(statement):
     assert fresh(f"{statement}; import sys; print([m for m in {HEAVY} if m in sys.modules])") == "[]"
 
 
+def test_rows_of_this_program_need_no_streams_files_or_network():
+    unused = ["asyncio", "ssl", "yaml", "sqlite3", "multiprocessing", "httpx", "fsspec", "huggingface_hub"]
+    unused += [f"gristmill.{room}" for room in ("build", "builder", "hub", "iterable", "load", "partial")]
+    code = (
+        "import sys, gristmill as g; ds = g.Dataset.from_dict({'a': [1, 2]}); ds[0], list(ds.shuffle(seed=1)),"
+        f"ds.with_format('numpy')[:]; print([m for m in {unused} if m in sys.modules])"
+    )
+    assert fresh(code) == "[]"
+
+
 def test_markers_and_light_modules_load_nothing_heavy():
     code = (
         "import gristmill as g, sys; g.logging, g.config, g.errors;"

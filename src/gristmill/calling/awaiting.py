@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
@@ -30,6 +28,8 @@ def run_together(coroutines: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
     Returns:
         For each, in order, its result, or the exception it ended with.
     """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     async def gather() -> list[Any]:
         return await asyncio.gather(*coroutines, return_exceptions=True)

@@ -28,7 +28,6 @@ from gristmill.dataset import (
     combining,
     creating,
     export,
-    files,
     filtering,
     flattening,
     frames,
@@ -39,9 +38,7 @@ from gristmill.dataset import (
     sorting,
     splitting,
     tidying,
-    to_tensorflow,
 )
-from gristmill.dataset import sql as sql_module
 from gristmill.dataset.column import Column
 from gristmill.dataset.identity import Identity
 from gristmill.dataset.place import Place
@@ -54,10 +51,8 @@ from gristmill.features.convert import from_arrow_type
 from gristmill.features.picking import check_features, pick_features, rename_features
 from gristmill.features.schema import schema_metadata
 from gristmill.fingerprint import Hasher, validate_fingerprint
-from gristmill.formats.sql_write import write_sql
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
-from gristmill.iterable import IterableDataset
 from gristmill.not_there_yet import MissingMethod
 from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
@@ -70,8 +65,10 @@ from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, as_vector, parse_indices
 from gristmill.table.view import View
 
+# What most programs never use (streams, databases, files read as `load_dataset` does) is loaded by the methods that do.
 if TYPE_CHECKING:
     from gristmill.dataset.splits_dict import DatasetDict
+    from gristmill.iterable import IterableDataset
 
 
 class Dataset(IndexableMixin, InfoMixin):
@@ -597,7 +594,9 @@ class Dataset(IndexableMixin, InfoMixin):
             raise InvalidArgumentError(
                 "A mapping of splits gives several datasets: use DatasetDict, or pass split= to pick one."
             )
-        [found] = files.read_files(
+        from gristmill.dataset.files import read_files
+
+        [found] = read_files(
             format,
             paths,
             split=split,
@@ -642,7 +641,9 @@ class Dataset(IndexableMixin, InfoMixin):
             [1]
             >>> con.close()
         """
-        table, made = sql_module.read_sql(sql, con, features, keep_in_memory, **kwargs)
+        from gristmill.dataset.sql import read_sql
+
+        table, made = read_sql(sql, con, features, keep_in_memory, **kwargs)
         return Dataset._from_parts(
             table, info=DatasetInfo(features=features), split="train", cache_files=made
         )
@@ -1797,6 +1798,8 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> list(Dataset.from_dict({"a": [1, 2]}).to_iterable_dataset(num_shards=2).shard(2, 1))
             [{'a': 2}]
         """
+        from gristmill.iterable import IterableDataset
+
         spec = FormatSpec(self._spec.type, None, False, self._spec.kwargs)
         shards = 1 if num_shards is None else num_shards
         return IterableDataset._of_view(self._view, self.features, self._info, self._split, shards, spec)
@@ -1839,7 +1842,9 @@ class Dataset(IndexableMixin, InfoMixin):
             ColumnNotFoundError: There is no such column.
             TransformError: `collate_fn` failed; names the rows.
         """
-        return to_tensorflow.to_tf_dataset(
+        from gristmill.dataset.to_tensorflow import to_tf_dataset
+
+        return to_tf_dataset(
             self._view,
             self.features,
             self._spec,
@@ -1881,6 +1886,8 @@ class Dataset(IndexableMixin, InfoMixin):
             DatabaseError: The database refuses; nothing is written then.
             MissingDependencyError: The connection needs SQLAlchemy, and it is not installed.
         """
+        from gristmill.formats.sql_write import write_sql
+
         return write_sql(self._view.blocks, self._view.schema, name, con, batch_size, **sql_writer_kwargs)
 
     def to_parquet(

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import Self
 
 from gristmill import config
-from gristmill.dataset import files, labels, saving, sharding, tidying
+from gristmill.dataset import labels, saving, sharding, tidying
 from gristmill.dataset.core import Dataset
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
 from gristmill.features import Features
@@ -521,7 +521,9 @@ def _of_files(
     keep_in_memory: bool,
     **how: Any,
 ) -> DatasetDict:
-    found = files.read_files(
+    from gristmill.dataset.files import read_files
+
+    found = read_files(
         format, paths, features=features, cache_dir=cache_dir, keep_in_memory=keep_in_memory, **how
     )
     return DatasetDict(
