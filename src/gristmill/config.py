@@ -93,6 +93,9 @@ GRISTMILL_MAX_EXTRACTED_BYTES: int = _bytes("GRISTMILL_MAX_EXTRACTED_BYTES", "1e
 GRISTMILL_MAX_ARCHIVE_MEMBERS: int = _bytes("GRISTMILL_MAX_ARCHIVE_MEMBERS", "1e7")
 """Members that one archive may have."""
 
+GRISTMILL_READ_AHEAD: int = _bytes("GRISTMILL_READ_AHEAD", "64e6")
+"""Bytes of a remote file that are fetched before they are asked for, about; 0 fetches nothing ahead."""
+
 GRISTMILL_GITHUB_RAW: str = os.environ.get("GRISTMILL_GITHUB_RAW", "").rstrip("/")
 """Base URL for files that live in GitHub repositories; empty means: the Hub's own /github mirror if the
 endpoint is not huggingface.co and has the file, else https://raw.githubusercontent.com."""

@@ -10,6 +10,7 @@ from typing import Any
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.errors import FileFormatError
 from gristmill.files.borders import reading
+from gristmill.formats.source import SourceFile
 
 __all__ = ["checksums_of", "prepared_size", "sha256_of"]
 
@@ -32,27 +33,26 @@ def sha256_of(path: Path) -> str:
     return state.hexdigest()
 
 
-def checksums_of(files: Sequence[DataFile], paths: Sequence[Path], hashed: bool) -> dict[str, Any]:
+def checksums_of(files: Sequence[DataFile], here: Sequence[SourceFile], hashed: bool) -> dict[str, Any]:
     """Gives what `DatasetInfo.download_checksums` documents: size and SHA-256 of each data file by its name.
 
     Args:
         files: The data files.
-        paths: Where each is on this machine.
+        here: The same files on this machine; of those that are here in part only the size is given.
         hashed: Compute the hashes that are not known; if not, those are None.
 
     Raises:
         FileError: A file can't be read.
     """
     known = {}
-    for file, path in zip(files, paths, strict=True):
+    for file, local in zip(files, here, strict=True):
+        partial = local.ensure is not None
         # The Hub identifies large files by their SHA-256, which was checked as they came in.
-        digest = file.identity if _is_sha256(file.identity) else None
-        with reading(path, "bytes"):
-            size = path.stat().st_size
-        known[file.name] = {
-            "num_bytes": size,
-            "checksum": sha256_of(path) if digest is None and hashed else digest,
-        }
+        digest = file.identity if _is_sha256(file.identity) and not partial else None
+        with reading(local.path, "bytes"):
+            size = local.path.stat().st_size
+        compute = digest is None and hashed and not partial
+        known[file.name] = {"num_bytes": size, "checksum": sha256_of(local.path) if compute else digest}
     return known
 
 

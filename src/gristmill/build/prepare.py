@@ -20,6 +20,7 @@ from gristmill.build.archives import unpack_archives
 from gristmill.build.downloaded import checksums_of, prepared_size
 from gristmill.build.in_place import use_in_place
 from gristmill.build.keys import split_folder
+from gristmill.build.parts import ready_files
 from gristmill.build.shards import record, write_files
 from gristmill.build.source import SplitSource
 from gristmill.build.write_split import WrittenSplit, write_split
@@ -35,6 +36,7 @@ from gristmill.errors import (
 from gristmill.files.atomic import atomic_folder, sweep
 from gristmill.files.borders import writing
 from gristmill.files.lock import lock
+from gristmill.formats.source import SourceFile
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 from gristmill.splits import SplitDict, SplitInfo
@@ -110,7 +112,8 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
     size = sum(file.size for file in source.files)
     if source.format != "arrow":
         _check_room(size, folder.parent)
-    paths = source.fetch(source.files)
+    files = ready_files(source, whole=checksums)
+    paths = [file.path for file in files]
     # Not synced: a disk takes longer for that than all the rest, and a file that a power cut left short is noticed when
     # the split is opened, by its recorded size, and prepared again.
     with _generating(source), atomic_folder(folder, durable=False) as temporary:
@@ -120,11 +123,14 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
         written = use_in_place(source, paths, temporary) if unpacked is source else None
         if written is None:
             _check_room(prepared_size(unpacked, inside), folder.parent)
-            written = write_split(unpacked, inside, temporary, num_proc)
+            ready = {file.path: file for file in files}
+            named = zip(inside, unpacked.files, strict=True)
+            members = [ready.get(path) or SourceFile(path, file.name) for path, file in named]
+            written = write_split(unpacked, members, temporary, num_proc)
             shutil.rmtree(extracted, ignore_errors=True)
         origins = None if written.origins is None else written.origins.to_json()
         info = _info(source, written, size)
-        info.download_checksums = checksums_of(source.files, paths, checksums)
+        info.download_checksums = checksums_of(source.files, files, checksums)
         # No file here needs to be atomic by itself: the folder is.
         _write_json(temporary / ORIGINS_FILENAME, origins, separators=(",", ":"))
         _write_json(temporary / config.DATASET_INFO_FILENAME, info.to_dict(), indent=2)

@@ -93,6 +93,7 @@ class Request:
         storage_options: Options of the file systems that URLs name.
         refetch: Fetch again what is downloaded.
         offline: Ask nobody over the network.
+        streaming: Files are read as rows are asked for.
     """
 
     name: str | None = None
@@ -106,6 +107,7 @@ class Request:
     storage_options: Mapping[str, Any] = field(default_factory=dict)
     refetch: bool = False
     offline: bool = False
+    streaming: bool = False
 
     @cached_property
     def client(self) -> HubClient:
@@ -129,7 +131,12 @@ class Request:
 
         def find(split: str) -> Sequence[DataFile]:
             found = find_user_files(
-                {split: parsed[split]}, base, lambda: self.client, self.storage_options, again=self.refetch
+                {split: parsed[split]},
+                base,
+                lambda: self.client,
+                self.storage_options,
+                again=self.refetch,
+                parts=self.streaming or self.columns is not None or self.filters is not None,
             )
             return found[split]
 

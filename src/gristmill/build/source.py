@@ -10,6 +10,7 @@ from typing import Any
 from gristmill.errors import FileMissingError
 from gristmill.features import Features
 from gristmill.info import DatasetInfo
+from gristmill.partial.source import RangeSource
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class DataFile:
         size: Its size in bytes, 0 if unknown.
         path: Where it is on this machine, if it is here already.
         get: Fetches it, if it is not.
+        ranges: Opens it for reading in part, if that can be done; gives its path if it is here after all.
     """
 
     name: str
@@ -29,6 +31,7 @@ class DataFile:
     size: int
     path: Path | None = None
     get: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
+    ranges: Callable[[], RangeSource | Path] | None = field(default=None, compare=False, repr=False)
 
 
 def fetch_each(files: Sequence[DataFile]) -> list[Path]:

@@ -22,6 +22,8 @@ from gristmill.files.patterns import PathIndex
 from gristmill.files.remote_files import RemoteFile, fetch_remote, find_remote
 from gristmill.hub.buckets import Bucket, BucketFile, parse_bucket_path
 from gristmill.hub.client import HubClient, PinnedRepo
+from gristmill.partial.opening import source_of_bucket, source_of_repo, source_of_url
+from gristmill.partial.source import FileRanges, RangeSource
 
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)(?:://|::)")
 _HUB_FILE = re.compile(
@@ -69,6 +71,7 @@ def find_user_files(
     storage_options: Mapping[str, Any] | None = None,
     *,
     again: bool = False,
+    parts: bool = False,
 ) -> dict[str, tuple[DataFile, ...]]:
     """Finds the files of each split that a user named.
 
@@ -79,6 +82,7 @@ def find_user_files(
         storage_options: Options of the file systems that URLs name; one with the name of a scheme holds those for that
             scheme alone.
         again: Fetch also what is here.
+        parts: Parts of files may do: what is behind a URL is not fetched to know its version, if the server tells.
 
     Returns:
         Split -> files.
@@ -89,7 +93,7 @@ def find_user_files(
         HubError: A repository or bucket named in a URL can't be read.
         FileError: Another file system refuses.
     """
-    finder = _Finder(base, client, storage_options or {}, again)
+    finder = _Finder(base, client, storage_options or {}, again, parts)
     return {
         split: tuple(file for pattern in patterns for file in finder.find(pattern))
         for split, patterns in parse_data_files(data_files).items()
@@ -103,11 +107,13 @@ class _Finder:
         client: Callable[[], HubClient],
         options: Mapping[str, Any],
         again: bool,
+        parts: bool,
     ) -> None:
         self._base = base
         self._client = client
         self._options = options
         self._again = again
+        self._parts = parts and not again
 
     def find(self, pattern: str) -> list[DataFile]:
         hops = pattern.split("::") if has_scheme(pattern) else [pattern]
@@ -131,7 +137,7 @@ class _Finder:
             path = pattern.removeprefix(f"{scheme}://")
             return [local_file(found) for found in expand_local(path, base)]
         if scheme in ("http", "https"):
-            return [_url_file(pattern, self._client(), self._again)]
+            return [_url_file(pattern, self._client(), self._again, self._parts)]
         if pattern.startswith(_HUB_BUCKET):
             return _bucket_files(pattern, self._client())
         if scheme == "hf":
@@ -156,10 +162,17 @@ def _enter(hop: str, file: DataFile, chain: str) -> list[DataFile]:
 
 def _remote_file(found: RemoteFile, options: Mapping[str, Any], again: bool) -> DataFile:
     get = partial(fetch_remote, found, config.DOWNLOADED_DATASETS_PATH, options, again)
-    return DataFile(found.url, f"{found.url}:{found.identity}", found.size, get=get)
+    ranges = None if again else partial(FileRanges.from_url, found.url, options)
+    return DataFile(found.url, f"{found.url}:{found.identity}", found.size, get=get, ranges=ranges)
 
 
-def _url_file(url: str, client: HubClient, again: bool) -> DataFile:
+def _url_file(url: str, client: HubClient, again: bool, parts: bool) -> DataFile:
+    source = source_of_url(client, url) if parts else None
+    if source is not None:
+        get = partial(client.download_url, url)
+        # Offline, only what was made of that version before is of use.
+        ranges = None if client.offline else partial(_same, source)
+        return DataFile(url, source.identity, source.size, get=get, ranges=ranges)
     # A URL says nothing of its content's version: it is fetched (or found unchanged by its ETag) to know.
     path = client.download_url(url, again)
     status = path.stat()
@@ -195,9 +208,14 @@ def files_of_repo(
             listed[path].sha256 or listed[path].blob_id,
             listed[path].size,
             get=partial(_one_of, repo, path, again),
+            ranges=None if again or repo.client.offline else partial(source_of_repo, repo, path),
         )
         for path in paths
     ]
+
+
+def _same(source: RangeSource) -> RangeSource:
+    return source
 
 
 def _one_of(repo: PinnedRepo, path: str, again: bool) -> Path:
@@ -225,6 +243,7 @@ def files_of_bucket(bucket: Bucket, files: Mapping[str, BucketFile]) -> list[Dat
             f"{bucket.bucket_id}/{file.path} {file.identity}",
             file.size,
             get=partial(bucket.download, file),
+            ranges=partial(source_of_bucket, bucket, file),
         )
         for name, file in files.items()
     ]

@@ -64,13 +64,13 @@ class WrittenSplit:
 
 
 def write_split(
-    source: SplitSource, paths: Sequence[Path], folder: Path, num_proc: int | None = None
+    source: SplitSource, files: Sequence[SourceFile], folder: Path, num_proc: int | None = None
 ) -> WrittenSplit:
     """Writes the Arrow files of a split.
 
     Args:
         source: The split.
-        paths: Where each of ``source.files`` is on this machine.
+        files: Each of ``source.files``, ready to be read.
         folder: An empty folder for the Arrow files.
         num_proc: How many groups of files are worked on at a time; half as many as there are processors, up to four,
             if left out (each reads ahead, or uses Arrow's threads). Reading and writing leave the interpreter's lock
@@ -87,8 +87,7 @@ def write_split(
     """
     format = get_format(source.format)
     options = format.parse_options(source.options)
-    files = [SourceFile(path, file.name) for file, path in zip(source.files, paths, strict=True)]
-    groups = list(numbered(files, cut_into_groups([path.stat().st_size for path in paths])))
+    groups = list(numbered(files, cut_into_groups([file.path.stat().st_size for file in files])))
     workers = min(len(groups), num_proc or max(1, min(_MOST_WORKERS, _processors() // 2)))
     with progress(f"Preparing {source.split}") as bar:
         job = Job(source, format, options, folder, bar, alone=workers <= 1)

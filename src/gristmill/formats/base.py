@@ -31,6 +31,7 @@ __all__ = [
     "CountingFile",
     "Format",
     "Target",
+    "columns_needed",
     "filter_expression",
     "fitter",
     "one_batch",
@@ -121,7 +122,7 @@ class Format(ABC, Generic[Options]):
             yield from self._read(file, settings, wanted, start, schema, None)
             return
         # A filter may look at columns that are not asked for: they are read and dropped again.
-        needed = self._needed(wanted, filters)
+        needed = columns_needed(wanted, filters)
         if schema is not None and wanted is not None and needed != wanted:
             own = self.infer_schema(file, settings)
             beside = [field for field in own if field.name not in schema.names]
@@ -133,12 +134,6 @@ class Format(ABC, Generic[Options]):
                     position,
                     kept if wanted is None else kept.select([c for c in wanted if c in kept.schema.names]),
                 )
-
-    @staticmethod
-    def _needed(columns: list[str] | None, filters: Any) -> list[str] | None:
-        if columns is None or not isinstance(filters, list):
-            return None
-        return list(dict.fromkeys([*columns, *_names(filters)]))
 
     @abstractmethod
     def _read(
@@ -199,6 +194,25 @@ class Format(ABC, Generic[Options]):
             FileError: The target can't be written.
         """
         raise InvalidArgumentError(f'Files of the format "{self.name}" can be read, not written.')
+
+
+def columns_needed(columns: Sequence[str] | None, filters: Any) -> list[str] | None:
+    """Says which columns have to be read to filter rows and keep some columns of them.
+
+    Args:
+        columns: The columns kept; all if None.
+        filters: Rows to keep, see `Format.read`.
+
+    Returns:
+        Their names; None for all, also where `filters` is an expression, which does not tell.
+
+    Example:
+        >>> columns_needed(["a"], [("b", ">", 1)]), columns_needed(["a"], None)
+        (['a', 'b'], ['a'])
+    """
+    if columns is None or not (filters is None or isinstance(filters, list)):
+        return None
+    return list(dict.fromkeys([*columns, *_names(filters or ())]))
 
 
 def _names(filters: Iterable[Any]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,6 +24,8 @@ _log = get_logger(__name__)
 BATCH_BYTES = 16 << 20
 """Decoded size aimed at for one batch."""
 BATCH_ROWS = 1 << 16
+# Row groups that whoever fetches them is told of before they are read.
+_SEEN_AHEAD = 256
 
 
 @dataclass(frozen=True)
@@ -103,21 +106,21 @@ class ParquetFormat(Format[ParquetOptions]):
     ) -> Batches:
         fit = fitter(schema, columns, file)
         with _opened(file, options) as parquet:
-            footer, possible = parquet.metadata, _possible_groups(file, options, predicate)
+            footer = parquet.metadata
+            sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
             shape = _projected(_arrow_schema(parquet, file), columns)
-            row = 0
-            for group in range(footer.num_row_groups):
-                rows = footer.row_group(group).num_rows
-                if group >= start.group and (possible is None or group in possible):
-                    if file.ensure is not None:
-                        file.ensure(group, columns)
-                    skip = start.row - row if group == start.group else 0
-                    for first, batch in _group(parquet, group, options, shape, file):
-                        if first + batch.num_rows > skip:
-                            at = Position(row + max(first, skip), group=group)
-                            rest = pa.Table.from_batches([batch.slice(max(0, skip - first))])
-                            yield at, one_batch(fit(rest, at.row))
-                row += rows
+            firsts = [0, *itertools.accumulate(sizes)]
+            coming = [g for g in possible_groups(file, predicate, options) if g >= start.group]
+            for number, group in enumerate(coming):
+                row = firsts[group]
+                if file.ensure is not None:
+                    file.ensure(group, columns, coming[number + 1 :][:_SEEN_AHEAD])
+                skip = start.row - row if group == start.group else 0
+                for first, batch in _group(parquet, group, options, shape, file):
+                    if first + batch.num_rows > skip:
+                        at = Position(row + max(first, skip), group=group)
+                        rest = pa.Table.from_batches([batch.slice(max(0, skip - first))])
+                        yield at, one_batch(fit(rest, at.row))
 
     def group_rows(self, file: SourceFile) -> list[int] | None:
         """Gives the rows of each row group, from the footer."""
@@ -253,22 +256,39 @@ def _projected(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     )
 
 
-def _possible_groups(file: SourceFile, options: ParquetOptions, predicate: Any) -> set[int] | None:
-    """Asks the footer's statistics which row groups can hold rows that match; None for all."""
-    if predicate is None:
-        return None
+def possible_groups(
+    file: SourceFile, filters: Any = None, options: ParquetOptions | None = None
+) -> list[int]:
+    """Asks the footer's statistics which row groups can hold rows that match.
+
+    Args:
+        file: The file; only its end is read.
+        filters: See `Format.read`.
+        options: Options of the format.
+
+    Returns:
+        Their numbers, in order.
+
+    Raises:
+        FileFormatError: It is no Parquet file, or damaged.
+    """
+    options = options or ParquetOptions()
+    predicate = filter_expression(filters)
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
-    format = ds.ParquetFileFormat(default_fragment_scan_options=options.fragment_scan_options)
-    fragment = format.make_fragment(str(file.path), filesystem=LocalFileSystem())
-    try:
-        return {
-            group.id
-            for group in fragment.subset(filter=predicate, schema=fragment.physical_schema).row_groups
-        }
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        return None  # a column of the filter is missing or of another type: filtering says so properly
+    with _opened(file, options) as parquet:
+        every = list(range(parquet.metadata.num_row_groups))
+    if predicate is None:
+        return every
+    with _translated(file):
+        format = ds.ParquetFileFormat(default_fragment_scan_options=options.fragment_scan_options)
+        fragment = format.make_fragment(str(file.path), filesystem=LocalFileSystem())
+        try:
+            parts = fragment.subset(filter=predicate, schema=fragment.physical_schema).row_groups
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            return every  # a column of the filter is missing or of another type: filtering says so properly
+    return sorted(group.id for group in parts)
 
 
 def _group(

@@ -14,13 +14,13 @@ class SourceFile:
     Attributes:
         path: Where its bytes are; a cache blob without a suffix is fine.
         name: What to call it in errors and origins: its path in the repository, or its URL.
-        ensure: For a file that is here only in part: called with a row group and the columns wanted of it (None for
-            all) before they are read.
+        ensure: For a file that is here only in part: called with a row group, the columns wanted of it (None for
+            all) and the row groups that will be wanted after it, before it is read.
     """
 
     path: Path
     name: str = ""
-    ensure: Callable[[int, Sequence[str] | None], object] | None = field(
+    ensure: Callable[[int, Sequence[str] | None, Sequence[int]], object] | None = field(
         default=None, compare=False, repr=False
     )
 

@@ -91,13 +91,17 @@ class Bucket:
             HubResponseError: It has another size than when it was listed.
             HubError: The Hub refuses or can't be reached.
         """
-        url = f"{self.client.endpoint}/buckets/{self.bucket_id}/resolve/{quote(file.path, safe='/')}"
+        url = self.url(file)
         path = self.client.download_url(url)
         size = path.stat().st_size
         if size != file.size:
             problem = f"{file.path} has {size:,} bytes, and {file.size:,} when the bucket was listed"
             raise HubResponseError.at_url(problem, url, None, "Load again")
         return path
+
+    def url(self, file: BucketFile) -> str:
+        """Gives the address of a file."""
+        return f"{self.client.endpoint}/buckets/{self.bucket_id}/resolve/{quote(file.path, safe='/')}"
 
     def _target(self) -> Target:
         return Target(self.client.endpoint, "bucket", self.bucket_id)

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,22 +24,24 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import writing
 from gristmill.files.lock import lock
+from gristmill.files.temporary import sweep_temporary, temporary_prefix
 from gristmill.hub.transfer import run_parallel
 from gristmill.partial.intervals import Interval, merged, missing, plan_requests, total
-from gristmill.partial.record import RangeRecord
+from gristmill.partial.record import MemoryRecord, RangeRecord
 from gristmill.partial.source import RangeSource
 
-__all__ = ["Mirror"]
+__all__ = ["Mirror", "ScratchMirror"]
 
 _GAP = 1 << 18
 _WASTE = 0.02
 _LARGEST = 8 << 20
-# Bytes written but not yet on the disk for sure, and so not yet on record.
-_UNSYNCED = 64 << 20
 
 
 class Mirror:
     """The local part of one remote file. Threads and processes may share it.
+
+    Attributes:
+        unsynced: Bytes that are written before the disk is asked to keep them, and so not yet on record.
 
     Args:
         source: The remote file.
@@ -44,22 +49,29 @@ class Mirror:
         workers: Most requests at a time.
     """
 
+    unsynced = 64 << 20
+
     def __init__(self, source: RangeSource, folder: Path, workers: int = 8) -> None:
         self.source = source
         self.workers = workers
         self.folder = folder / hashlib.sha256(source.identity.encode()).hexdigest()[:32]
         self.path = self.folder / "data.parquet"
-        self.record = RangeRecord(self.folder / "data.ranges", source.size)
+        self.record: RangeRecord | MemoryRecord = RangeRecord(self.folder / "data.ranges", source.size)
         self.bytes_fetched = len(source.tail)
-        self._changed = threading.Condition()
-        self._pending: list[Interval] = []
+        self._start()
         self._prepare()
 
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._changed = threading.Condition()
+        self._pending: list[Interval] = []
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_changed": None, "_pending": []}
+        return {**self.__dict__, "_changed": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _changed=threading.Condition())
+        self.__dict__.update(state)
+        self._start()
 
     def _prepare(self) -> None:
         size = self.source.size
@@ -67,7 +79,7 @@ class Mirror:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not self.path.is_file() or self.path.stat().st_size != size:
                 # The record speaks of a file that is not there any more.
-                self.record.path.unlink(missing_ok=True)
+                (self.folder / "data.ranges").unlink(missing_ok=True)
                 with self.path.open("wb") as file:
                     file.truncate(size)
                 write_json(self.folder / "source.json", {"url": self.source.name, "size": size})
@@ -107,6 +119,8 @@ class Mirror:
 
     def _claim(self, wanted: list[Interval]) -> list[Interval]:
         """Gives the requests to make now; waits for those that other threads make. None if all is here."""
+        if self._pid != os.getpid():
+            self._start()  # the threads that fetched did not come along into a forked process
         with self._changed:
             while lacking := missing(wanted, self.record.here()):
                 own = missing(lacking, self._pending)
@@ -128,7 +142,7 @@ class Mirror:
             with lock_done:
                 self.bytes_fetched += len(data)
                 done.append(request)
-                ready, done[:] = (done[:], []) if total(done) >= _UNSYNCED else ([], done)
+                ready, done[:] = (done[:], []) if total(done) >= self.unsynced else ([], done)
             if ready:
                 self._settle(ready)
 
@@ -157,3 +171,44 @@ class Mirror:
         """Puts bytes into the file that are known without being fetched; the record does not count them."""
         if missing([(start, start + len(data))], self.record.here()):
             self._write(start, data)
+
+
+class ScratchMirror(Mirror):
+    """A mirror for one reading: nothing waits for the disk, and the file goes when nobody holds the mirror any more.
+
+    Args:
+        source: The remote file.
+        folder: Where its folder goes. What killed processes left there is swept.
+        workers: Most requests at a time.
+    """
+
+    unsynced = 0
+
+    def __init__(self, source: RangeSource, folder: Path, workers: int = 8) -> None:
+        self.source = source
+        self.workers = workers
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            sweep_temporary(folder)
+            self.folder = Path(tempfile.mkdtemp(prefix=temporary_prefix("stream"), dir=folder))
+        weakref.finalize(self, _remove, self.folder, os.getpid())
+        self.path = self.folder / "data.parquet"
+        self.record = MemoryRecord()
+        self.bytes_fetched = len(source.tail)
+        self._start()
+        with writing(self.path), self.path.open("wb") as file:
+            file.truncate(source.size)
+        if source.tail:
+            self._write(source.size - len(source.tail), source.tail)
+            self._settle([(source.size - len(source.tail), source.size)])
+
+    def _settle(self, intervals: list[Interval]) -> None:
+        with self._changed:
+            self.record.append(intervals)
+            self._changed.notify_all()
+
+
+def _remove(folder: Path, pid: int) -> None:
+    # A forked child ends before the process whose file it is.
+    if pid == os.getpid():
+        shutil.rmtree(folder, ignore_errors=True)

@@ -16,10 +16,11 @@ from gristmill.files.borders import reading
 from gristmill.formats.parquet import ParquetFormat
 from gristmill.formats.source import Position, SourceFile
 from gristmill.hub.client import HubClient
+from gristmill.partial.groups import GroupsAhead
 from gristmill.partial.intervals import Interval, merged, total
-from gristmill.partial.mirror import Mirror
+from gristmill.partial.mirror import Mirror, ScratchMirror
 from gristmill.partial.opening import open_source
-from gristmill.partial.source import TAIL_BYTES
+from gristmill.partial.source import TAIL_BYTES, RangeSource
 
 __all__ = ["RemoteParquet"]
 
@@ -81,11 +82,45 @@ class RemoteParquet:
             self.path: Path = found
             self.name = str(source) if file is None else f"{source}/{file}"
             self.size = found.stat().st_size
+            self._read_footer()
         else:
-            folder = Path(cache_dir) if cache_dir is not None else config.HF_DATASETS_CACHE / "partial"
-            self._mirror = Mirror(found, folder, workers)
-            self.path, self.name, self.size = self._mirror.path, found.name, found.size
-            _fetch_footer(self._mirror)
+            self._open(Mirror(found, _folder(cache_dir), workers), found.name)
+
+    @classmethod
+    def from_ranges(
+        cls,
+        source: RangeSource,
+        name: str = "",
+        *,
+        cache_dir: str | Path | None = None,
+        scratch: bool = False,
+        workers: int = 8,
+    ) -> RemoteParquet:
+        """Opens a remote file that was found already.
+
+        Args:
+            source: The file.
+            name: What to call it in errors; the source's own name if left out.
+            cache_dir: As for the class.
+            scratch: Nothing is kept: what is fetched goes when nobody holds the object any more.
+            workers: As for the class.
+
+        Raises:
+            FileFormatError: It is no Parquet file, or damaged.
+            HubError: The server refuses or can't be reached.
+        """
+        made = cls.__new__(cls)
+        made._open((ScratchMirror if scratch else Mirror)(source, _folder(cache_dir), workers), name)
+        return made
+
+    def _open(self, mirror: Mirror, name: str) -> None:
+        self._mirror = mirror
+        self.path, self.size = mirror.path, mirror.source.size
+        self.name = name or mirror.source.name
+        _fetch_footer(mirror)
+        self._read_footer()
+
+    def _read_footer(self) -> None:
         with reading(self.name, "Parquet"):
             self.metadata: Any = pq.read_metadata(self.path)
 
@@ -206,15 +241,21 @@ class RemoteParquet:
         return self.path
 
     def source_file(self) -> SourceFile:
-        """Gives the file as readers of formats take it: each row group is fetched when it is read."""
+        """Gives the file as readers of formats take it.
+
+        Each row group is fetched when it is read, and those that will be read after it, up to
+        `config.GRISTMILL_READ_AHEAD` bytes, while it is.
+        """
         if self._mirror is None:
             return SourceFile(self.path, self.name)
-        return SourceFile(self.path, self.name, ensure=self._ensure_group)
+        return SourceFile(self.path, self.name, ensure=GroupsAhead(self).ensure)
 
-    def _ensure_group(self, group: int, columns: Sequence[str] | None) -> None:
-        known = set(self.metadata.schema.to_arrow_schema().names)
-        # A reader leaves out columns that a file lacks.
-        self.ensure(group, None if columns is None else [name for name in columns if name in known])
+    def known(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Gives those of some columns that the file has; None, which is all, stays None."""
+        if columns is None:
+            return None
+        names = set(self.metadata.schema.to_arrow_schema().names)
+        return [name for name in columns if name in names]
 
     def iter_batches(
         self,
@@ -283,6 +324,10 @@ class RemoteParquet:
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         return pa.concat_tables(parts).take(back) if len(numbers) else parts[0]
+
+
+def _folder(cache_dir: str | Path | None) -> Path:
+    return Path(cache_dir) if cache_dir is not None else config.HF_DATASETS_CACHE / "partial"
 
 
 def _fetch_footer(mirror: Mirror) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from gristmill.files.borders import writing
 from gristmill.partial.intervals import Interval, merged
 
-__all__ = ["RangeRecord", "format_range", "parse_ranges"]
+__all__ = ["MemoryRecord", "RangeRecord", "format_range", "parse_ranges"]
 
 _LINE = re.compile(rb"([0-9]{1,19}) ([0-9]{1,19}) ([0-9a-f]{8})")
 
@@ -89,3 +89,25 @@ class RangeRecord:
                 os.write(handle, lines)
             finally:
                 os.close(handle)
+
+
+class MemoryRecord:
+    """What a `RangeRecord` says, for a file that ends with its process.
+
+    Example:
+        >>> record = MemoryRecord()
+        >>> record.append([(0, 4), (4, 6)])
+        >>> record.here()
+        [(0, 6)]
+    """
+
+    def __init__(self) -> None:
+        self._here: list[Interval] = []
+
+    def here(self) -> list[Interval]:
+        """Gives the ranges that are there by now."""
+        return self._here
+
+    def append(self, intervals: Iterable[Interval]) -> None:
+        """Records ranges."""
+        self._here = merged([*self._here, *intervals])

@@ -1,0 +1,94 @@
+"""The data files of a split, ready to be read: whole, or in part where a part of a remote file will do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gristmill.build.source import DataFile, SplitSource
+from gristmill.build.user_files import plain_name
+from gristmill.errors import HubResponseError, RangeIgnoredError
+from gristmill.files.split_names import is_archive_file
+from gristmill.formats.base import columns_needed
+from gristmill.formats.parquet import possible_groups
+from gristmill.formats.source import SourceFile
+from gristmill.hub.transfer import run_parallel
+from gristmill.logging import get_logger
+from gristmill.partial.intervals import total
+from gristmill.partial.parquet import RemoteParquet
+
+__all__ = ["ready_files"]
+
+_log = get_logger(__name__)
+_SMALL = 1_000_000
+_MOST = 0.8
+_OPENED_AT_A_TIME = 8
+
+
+def ready_files(source: SplitSource, whole: bool = False) -> list[SourceFile]:
+    """Brings the files of a split to this machine, as far as they are needed.
+
+    Of a remote Parquet file, only the footer comes over if some of its columns or rows are wanted; the rest does when it
+    is read. What is small, or of which nearly all is wanted, is fetched whole, together.
+
+    Args:
+        source: The split.
+        whole: Parts will not do.
+
+    Returns:
+        The files, in order.
+
+    Raises:
+        FileFormatError: A file is damaged.
+        HubError: The server refuses or can't be reached.
+        FileError: A file can't be written.
+    """
+    found: dict[int, SourceFile] = {}
+    if not whole and _may_be_parts(source):
+        candidates = [number for number, file in enumerate(source.files) if _may_be_part(file)]
+
+        def look(number: int, stop: threading.Event) -> SourceFile | None:
+            return None if stop.is_set() else _part(source, source.files[number])
+
+        parts = run_parallel(look, candidates, _OPENED_AT_A_TIME)
+        found = {number: part for number, part in zip(candidates, parts, strict=True) if part is not None}
+    rest = [number for number in range(len(source.files)) if number not in found]
+    paths = source.fetch([source.files[number] for number in rest])
+    for number, path in zip(rest, paths, strict=True):
+        found[number] = SourceFile(path, source.files[number].name)
+    return [found[number] for number in range(len(source.files))]
+
+
+def _may_be_parts(source: SplitSource) -> bool:
+    return source.format == "parquet" and (source.columns is not None or source.filters is not None)
+
+
+def _may_be_part(file: DataFile) -> bool:
+    return (
+        file.path is None
+        and file.ranges is not None
+        and file.size >= _SMALL
+        and not is_archive_file(plain_name(file.name))
+    )
+
+
+def _part(source: SplitSource, file: DataFile) -> SourceFile | None:
+    """Opens a file in part; None if it has to be fetched whole, or may as well."""
+    assert file.ranges is not None  # the caller looked
+    try:
+        ranges = file.ranges()
+        if isinstance(ranges, Path):
+            return SourceFile(ranges, file.name)
+        remote = RemoteParquet.from_ranges(ranges, file.name)
+    except (RangeIgnoredError, HubResponseError) as error:
+        _log.info("%s can't be read in part and is fetched whole: %s", file.name, error)
+        return None
+    needed = _bytes_needed(remote, source.columns, source.filters)
+    return None if needed > _MOST * remote.size else remote.source_file()
+
+
+def _bytes_needed(remote: RemoteParquet, columns: Sequence[str] | None, filters: Any) -> int:
+    groups = possible_groups(remote.source_file(), filters)
+    return total(remote.ranges(groups, remote.known(columns_needed(columns, filters))))
