@@ -34,6 +34,17 @@ from gristmill.cli.app import Settings, hub_group
     metavar="URL",
     help="How clients reach the server, if it stands behind a proxy that does not tell.",
 )
+@click.option(
+    "--allow-write",
+    is_flag=True,
+    help="Let anyone write who reaches the server, which then must be on 127.0.0.1, unless there are tokens.",
+)
+@click.option(
+    "--tokens",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Tokens and what they may read and write; DIR/tokens.json if left out.",
+)
 @click.pass_obj
 def hub_serve(
     settings: Settings,
@@ -43,12 +54,15 @@ def hub_serve(
     port: int,
     redirect_large: int | None,
     public_url: str | None,
+    allow_write: bool,
+    tokens: Path | None,
 ) -> None:
     """Serve the repositories in DIR until Ctrl-C.
 
     DIR holds datasets/ORG/NAME/… (and models/ORG/NAME/…), each a plain folder of files. huggingface_hub, datasets,
-    fsspec, polars and duckdb work against it once HF_ENDPOINT is set as printed. Repositories can be read, not changed;
-    files that change on disk are seen as a new commit.
+    fsspec, polars and duckdb work against it once HF_ENDPOINT is set as printed. Files that change on disk are seen as a
+    new commit. Repositories can be made and pushed to with --allow-write, or by tokens that may write; one that was
+    pushed to keeps its history in its folder and is changed by pushing only.
 
     Example: gristmill hub serve ./mirror --port 8000
     """
@@ -73,5 +87,14 @@ def hub_serve(
                 f"There is no repository in {served}. They are looked for at datasets/ORG/NAME and models/ORG/NAME."
             )
 
-    serve(served, host, port, redirect_large=redirect_large, public_url=public_url, ready=announce)
+    serve(
+        served,
+        host,
+        port,
+        redirect_large=redirect_large,
+        public_url=public_url,
+        allow_write=allow_write,
+        tokens=tokens,
+        ready=announce,
+    )
     settings.output.say("The server has stopped.")

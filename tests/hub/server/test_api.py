@@ -298,7 +298,7 @@ def test_nothing_can_be_written(wire, method, target):
 def test_addresses_that_mean_nothing(wire):
     assert wire.get("/api/agent-harnesses").status == 404
     assert wire.get("/favicon.ico").status == 404
-    assert wire.get(f"{API}/discussions").status == 404
+    assert wire.get(f"{API}/nothing").status == 404
     assert wire.get("/api/datasets/squad").code == "RepoNotFound"
     assert wire.get("/api/datasets/squad/revision/main").code == "RepoNotFound"
     assert wire.get("/api/buckets/a/b").code == "RepoNotFound"
@@ -351,7 +351,7 @@ def test_a_fault_in_the_server_is_an_answer(wire, monkeypatch):
     def fail(self):
         raise RuntimeError("details that stay inside")
 
-    monkeypatch.setattr("gristmill.hub.server.repos.Repo.head", fail)
+    monkeypatch.setattr("gristmill.hub.server.plain.PlainRepo.head", fail)
     answer = wire.get(API)
     assert answer.status == 500
     assert "details" not in answer.json["error"]

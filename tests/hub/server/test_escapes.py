@@ -177,6 +177,6 @@ def test_a_repository_that_can_not_be_read_does_not_hide_the_others(wire, folder
             raise PermissionError(13, "Permission denied")
         return real(place, root)
 
-    monkeypatch.setattr("gristmill.hub.server.repos.walk", refuse)
+    monkeypatch.setattr("gristmill.hub.server.plain.walk", refuse)
     assert [item["id"] for item in wire.get("/api/datasets").json] == ["org/tiny"]
     assert wire.get("/api/datasets/org/broken").status == 500

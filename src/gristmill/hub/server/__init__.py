@@ -1,4 +1,4 @@
-"""A Hub of one's own: serves a folder of repositories over the Hub's HTTP API (reading side).
+"""A Hub of one's own: serves a folder of repositories over the Hub's HTTP API, for reading and writing.
 
 ::
 
@@ -7,9 +7,15 @@
     DIR/github/OWNER/REPO/REV/… files of GitHub repositories, at /github/OWNER/REPO/REV/PATH
     DIR/revisions.json          {"ORG/NAME": commit}: the commit id a repository has as long as it is not changed
     DIR/access.json             who may read gated and private repositories: see `gristmill.hub.server.access`
+    DIR/tokens.json             who may write what: see `gristmill.hub.server.tokens`
+    DIR/moved.json              where repositories went that were given another id
 
-A request goes `app` (which handler) → `files_api`, `repo_api`, `hub_api` or `pages` (the answer) → `served` (who may
-see it, threads) → `repos` and `snapshots` (what a revision holds) → `walk` and `hashing` (the disk).
+A repository that is written to keeps its history in ``.gristmill`` in its folder: see `gristmill.hub.server.history`.
+
+A request goes `app` (which handler) → `files_api`, `repo_api`, `hub_api` or `pages`, and for writing `commit_api`,
+`lfs_api` or `manage_api` (the answer) → `served` (who may see and change it, threads) → `repos` and
+`snapshots` (what a revision holds) → `plain`: `walk` and `hashing`, or `versioned`: `history` (the disk). What
+is written goes through `operations` (pure) and `changes` (whole or not at all).
 
 Needs the extra ``server``: ``pip install "gristmill[server]"``.
 """
@@ -30,7 +36,12 @@ __all__ = ["create_app", "serve", "serve_in_thread"]
 
 
 def create_app(
-    folder: str | os.PathLike[str], *, redirect_large: int | None = None, public_url: str | None = None
+    folder: str | os.PathLike[str],
+    *,
+    redirect_large: int | None = None,
+    public_url: str | None = None,
+    allow_write: bool = False,
+    tokens: str | os.PathLike[str] | None = None,
 ) -> App:
     """Makes the ASGI app that serves a folder; any ASGI server can run it.
 
@@ -40,6 +51,8 @@ def create_app(
             for never, which is one request less.
         public_url: URL at which clients reach the server, for absolute links. Left out, each request's
             ``X-Forwarded-Proto`` and ``X-Forwarded-Host`` or ``Host`` say it.
+        allow_write: Let everybody write who reaches the server. Where tokens are known, they say who may write.
+        tokens: File of tokens and what they may read and write; ``tokens.json`` in the folder if left out.
 
     Returns:
         An ASGI app.
@@ -61,7 +74,7 @@ def create_app(
     from gristmill.hub.server.repos import Hub
     from gristmill.hub.server.served import Served
 
-    return App(Served(Hub(folder), redirect_large, public_url))
+    return App(Served(Hub(folder, tokens, allow_write), redirect_large, public_url))
 
 
 def serve(
@@ -71,6 +84,8 @@ def serve(
     *,
     redirect_large: int | None = None,
     public_url: str | None = None,
+    allow_write: bool = False,
+    tokens: str | os.PathLike[str] | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serves a folder until Ctrl-C or SIGTERM.
@@ -81,19 +96,23 @@ def serve(
         port: Port to listen on; 0 for a free one.
         redirect_large: As in `create_app`.
         public_url: As in `create_app`.
+        allow_write: As in `create_app`.
+        tokens: As in `create_app`.
         ready: Called once with the endpoint, when requests are answered.
 
     Raises:
         MissingDependencyError: The extra ``server`` is not installed.
         FileMissingError: There is no such folder.
         FileFormatError: ``revisions.json`` or ``access.json`` can't be used.
-        InvalidArgumentError: The address can't be listened on.
+        InvalidArgumentError: The address can't be listened on, or is not on the loopback interface while anyone may write.
 
     Example:
         >>> serve("/srv/hub", port=8000, ready=print)  # doctest: +SKIP
         http://127.0.0.1:8000
     """
-    app = create_app(folder, redirect_large=redirect_large, public_url=public_url)
+    app = create_app(
+        folder, redirect_large=redirect_large, public_url=public_url, allow_write=allow_write, tokens=tokens
+    )
     from gristmill.hub.server.run import run
 
     run(app, host, port, ready)
@@ -106,6 +125,8 @@ def serve_in_thread(
     host: str = "127.0.0.1",
     redirect_large: int | None = None,
     public_url: str | None = None,
+    allow_write: bool = False,
+    tokens: str | os.PathLike[str] | None = None,
 ) -> AbstractContextManager[str]:
     """Serves a folder in a thread of this process, for the length of a ``with`` block.
 
@@ -115,6 +136,8 @@ def serve_in_thread(
         host: Address to listen on.
         redirect_large: As in `create_app`.
         public_url: As in `create_app`.
+        allow_write: As in `create_app`.
+        tokens: As in `create_app`.
 
     Returns:
         A context manager that gives the endpoint, which answers from then on, and stops the server at the end.
@@ -123,7 +146,7 @@ def serve_in_thread(
         MissingDependencyError: The extra ``server`` is not installed.
         FileMissingError: There is no such folder.
         FileFormatError: ``revisions.json`` or ``access.json`` can't be used.
-        InvalidArgumentError: The address can't be listened on.
+        InvalidArgumentError: The address can't be listened on, or is not on the loopback interface while anyone may write.
 
     Example:
         >>> import tempfile, urllib.request
@@ -131,7 +154,9 @@ def serve_in_thread(
         ...     urllib.request.urlopen(f"{endpoint}/api/datasets").read()
         b'[]'
     """
-    app = create_app(folder, redirect_large=redirect_large, public_url=public_url)
+    app = create_app(
+        folder, redirect_large=redirect_large, public_url=public_url, allow_write=allow_write, tokens=tokens
+    )
     from gristmill.hub.server.run import run_in_thread
 
     return run_in_thread(app, host, port)

@@ -1,4 +1,4 @@
-"""Who may read what: ``access.json`` in the served folder, and ``gated:`` in a card.
+"""Who may read what: ``access.json`` in the served folder, ``gated:`` in a card, and `tokens` for those who write.
 
 ::
 
@@ -21,6 +21,7 @@ from typing import Any, Literal
 from gristmill.errors import FileFormatError
 from gristmill.hub.server.errors import bad_token
 from gristmill.hub.server.settings import read_settings
+from gristmill.hub.server.tokens import Holder, read_tokens
 
 Gated = Literal[False, "auto", "manual"]
 
@@ -36,9 +37,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sends a request: ``token`` is None for somebody without a token."""
+    """Who sends a request: ``token`` is None for somebody without a token, ``holder`` for one that may not write."""
 
     token: str | None = None
+    holder: Holder | None = None
 
     @property
     def anonymous(self) -> bool:
@@ -51,22 +53,34 @@ class Access:
 
     Args:
         rules: Rules by ``TYPE/ORG/NAME``.
+        holders: Who holds which token.
+        anyone_writes: Whether everybody may write as long as there are no holders to tell apart.
     """
 
-    def __init__(self, rules: Mapping[str, Rule]) -> None:
+    def __init__(
+        self, rules: Mapping[str, Rule], holders: Mapping[str, Holder], anyone_writes: bool = False
+    ) -> None:
         self._rules = dict(rules)
-        self.tokens = frozenset(token for rule in rules.values() for token in rule.tokens)
+        self._holders = dict(holders)
+        self.tokens = frozenset(token for rule in rules.values() for token in rule.tokens) | set(holders)
+        self.anyone_writes = anyone_writes and not self.tokens
+
+    @property
+    def writable(self) -> bool:
+        """Whether there is anybody who may write."""
+        return self.anyone_writes or any(holder.write for holder in self._holders.values())
 
     @classmethod
-    def read(cls, path: Path) -> Access:
-        """Reads ``access.json``; no file means no rules.
+    def read(cls, path: Path, tokens: Path, anyone_writes: bool = False) -> Access:
+        """Reads ``access.json`` and the token file; no file means no rules and no tokens.
 
         Raises:
             FileFormatError: The file is not what it should be. A rule that can't be read must not mean "open".
             FileError: It is there and can't be read.
         """
         content = read_settings(path) or {}
-        return cls({_key(id): _rule(id, value, path) for id, value in content.items()})
+        rules = {_key(id): _rule(id, value, path) for id, value in content.items()}
+        return cls(rules, read_tokens(tokens), anyone_writes)
 
     def identify(self, header: str | None) -> Caller:
         """Finds out who sends a request.
@@ -86,15 +100,21 @@ class Access:
         known = [hmac.compare_digest(token.encode(), each.encode()) for each in self.tokens]
         if scheme.lower() != "bearer" or not any(known):
             raise bad_token()
-        return Caller(token)
+        return Caller(token, self._holders.get(token))
 
     def rule(self, type: str, id: str) -> Rule:
         """Gives the rule for a repository."""
         return self._rules.get(f"{type}/{id}", Rule())
 
     def may_read(self, caller: Caller, type: str, id: str) -> bool:
-        """Says whether the caller is on the list of a repository."""
+        """Says whether the caller is on the list of a repository, or holds a token that opens it."""
+        if self.anyone_writes or (caller.holder is not None and caller.holder.may_read(type, id)):
+            return True
         return caller.token is not None and self.rule(type, id).tokens.get(caller.token, False)
+
+    def may_write(self, caller: Caller, type: str, id: str) -> bool:
+        """Says whether the caller may make and change a repository."""
+        return self.anyone_writes or (caller.holder is not None and caller.holder.may_write(type, id))
 
 
 def _key(id: str) -> str:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from gristmill.hub.server import files_api, hub_api, pages, repo_api
+from gristmill.hub.server import commit_api, files_api, hub_api, lfs_api, manage_api, pages, repo_api
 from gristmill.hub.server.errors import Refusal, read_only, repo_not_found
 from gristmill.hub.server.repos import TYPES
 from gristmill.hub.server.routing import Route, split_path
@@ -18,7 +18,7 @@ from gristmill.logging import get_logger
 
 _logger = get_logger(__name__)
 
-# The first route that fits answers. Routes that write will be rows here; until then every other method is refused.
+# The first route that fits answers.
 ROUTES = (
     Route("", pages.front),
     Route("api/whoami-v2", hub_api.whoami),
@@ -37,6 +37,26 @@ ROUTES = (
     Route("api/{type}/{id}/refs", repo_api.refs),
     Route("api/{type}/{id}/commits/{rev}", repo_api.commits),
     Route("api/{type}/{id}/auth-check", repo_api.auth_check),
+    Route("api/{type}/{id}/auth-check/write", repo_api.auth_check_write),
+    Route("api/repos/create", manage_api.create, ("POST",), writes=True),
+    Route("api/repos/delete", manage_api.delete, ("DELETE",), writes=True),
+    Route("api/repos/move", manage_api.move, ("POST",), writes=True),
+    Route("api/validate-yaml", manage_api.validate_yaml, ("POST",), writes=True),
+    Route("api/{type}/{id}/settings", manage_api.settings, ("PUT",), writes=True),
+    Route("api/{type}/{id}/branch/{rev}", manage_api.add_branch, ("POST",), writes=True),
+    Route("api/{type}/{id}/branch/{rev}", manage_api.remove_branch, ("DELETE",), writes=True),
+    Route("api/{type}/{id}/tag/{rev}", manage_api.add_tag, ("POST",), writes=True),
+    Route("api/{type}/{id}/tag/{rev}", manage_api.remove_tag, ("DELETE",), writes=True),
+    Route("api/{type}/{id}/super-squash/{rev}", manage_api.squash, ("POST",), writes=True),
+    Route("api/{type}/{id}/discussions", manage_api.open_discussion, ("POST",), writes=True),
+    Route("api/{type}/{id}/discussions", manage_api.discussions),
+    Route("api/{type}/{id}/discussions/{number}", manage_api.discussion),
+    Route("api/{type}/{id}/preupload/{rev}", commit_api.preupload, ("POST",), writes=True),
+    Route("api/{type}/{id}/commit/{rev}", commit_api.commit, ("POST",), writes=True),
+    Route("api/lfs/upload/{token}", lfs_api.upload, ("PUT",)),
+    Route("api/lfs/verify/{type}/{id}", lfs_api.verify, ("POST",)),
+    Route("{type}/{id}/info/lfs/objects/batch", lfs_api.batch, ("POST",)),
+    Route("{id}/info/lfs/objects/batch", lfs_api.batch, ("POST",)),
     Route("github/{path}", files_api.github),
     Route("{type}/{id}/resolve/{rev}/{path}", files_api.resolve),
     Route("{type}/{id}/raw/{rev}/{path}", files_api.raw),
@@ -86,22 +106,36 @@ class App:
             )
 
     async def _answer(self, request: Request) -> Response:
+        parts: list[str] = []
         try:
             parts = split_path(request.scope.get("raw_path") or request.scope["path"].encode())
             method = "GET" if request.method == "HEAD" else request.method
             for route in ROUTES:
                 values = route.match(parts) if method in route.methods else None
                 if values is not None and values.setdefault("type", "models") in TYPES:
+                    if route.writes and not self.served.hub.access.writable:
+                        raise read_only()
                     return await route.handler(self.served, request, values)
             await self._refuse(request, parts, method)
         except Refusal as refusal:
-            return refusal.response()
+            return self._moved(request, parts, refusal) or refusal.response()
         raise AssertionError("a request that fits no route is refused")
+
+    def _moved(self, request: Request, parts: list[str], refusal: Refusal) -> Response | None:
+        """Redirects from the old id of a repository, if that is why it was not found."""
+        target = (
+            manage_api.moved_target(self.served, parts) if refusal.code == "RepoNotFound" and parts else None
+        )
+        if target is None:
+            return None
+        query = request.url.query
+        location = f"{self.served.base_url(request)}{target}{'?' if query else ''}{query}"
+        return Response(None, 307, {"Location": location})
 
     async def _refuse(self, request: Request, parts: list[str], method: str) -> None:
         """Says why nothing answers: no such repository, nothing may be written, or no such address."""
         caller = self.served.caller(request)
-        if method not in ("GET", "OPTIONS"):
+        if method not in ("GET", "OPTIONS") and not self.served.hub.access.writable:
             raise read_only()
         if parts[0] == "api" and len(parts) > 2 and parts[1] in (*TYPES, "buckets"):
             if parts[1] == "buckets" or len(parts) == 3:

@@ -6,15 +6,17 @@ is in headers as well: ``X-Error-Code`` is what huggingface_hub makes its except
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
 from gristmill.errors import shorten
 
 BAD_TOKEN = "Invalid credentials in Authorization header"  # noqa: S105  # clients compare with exactly this text
-READ_ONLY = "This server is read-only for now: repositories can be read, not made or changed."
+READ_ONLY = "This server is read-only: start it with --allow-write, or let tokens write in tokens.json."
 
 
 class Refusal(Exception):
@@ -25,23 +27,30 @@ class Refusal(Exception):
         message: What is wrong, for people.
         code: ``X-Error-Code``, or empty if there is none for the case.
         headers: Further headers of the answer.
+        body: Further keys of its JSON body.
     """
 
     def __init__(
-        self, status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        message: str,
+        code: str = "",
+        headers: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.code = code
         self.headers = dict(headers or {})
+        self.body = dict(body or {})
 
     def response(self) -> Response:
         """Makes the answer."""
         headers = {**self.headers, "X-Error-Message": header_text(self.message)}
         if self.code:
             headers["X-Error-Code"] = self.code
-        return JSONResponse({"error": self.message}, self.status, headers)
+        return JSONResponse({"error": self.message, **self.body}, self.status, headers)
 
 
 def header_text(text: str, limit: int = 500) -> str:
@@ -95,6 +104,19 @@ def bad_token() -> Refusal:
 def read_only() -> Refusal:
     """The request would change something."""
     return Refusal(403, READ_ONLY)
+
+
+def may_not_write(anonymous: bool) -> Refusal:
+    """The caller has no right to write there."""
+    if anonymous:
+        return Refusal(401, "You must be authenticated to write here: send a token (HF_TOKEN).")
+    return Refusal(403, "Your token gives no right to write here; tokens.json on the server says who has it.")
+
+
+def unwritable(what: str, error: OSError) -> Refusal:
+    """The operating system would not let the server write: a full disk is 507, so that nobody tries again at once."""
+    status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 500
+    return Refusal(status, f"The server could not write {what}: {error.strerror or type(error).__name__}.")
 
 
 def unreadable(what: str, error: OSError) -> Refusal:

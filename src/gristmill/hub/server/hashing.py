@@ -162,6 +162,11 @@ def blob_id(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
+def usual_attributes() -> str:
+    """Writes the ``.gitattributes`` of a new repository: the usual list of LFS files."""
+    return "".join(f"*.{suffix} filter=lfs diff=lfs merge=lfs -text\n" for suffix in _LFS_SUFFIXES)
+
+
 class LfsRules:
     """Which files of a repository are LFS files: by its ``.gitattributes``, else by the usual list, or by size.
 
@@ -201,14 +206,14 @@ def _parse_attributes(text: str) -> list[tuple[re.Pattern[str], bool]]:
         if not pattern or pattern.startswith("#"):
             continue
         if "filter=lfs" in attributes:
-            rules.append((_glob(pattern), True))
+            rules.append((compile_glob(pattern), True))
         elif any(word.lstrip("-!").partition("=")[0] == "filter" for word in attributes):
-            rules.append((_glob(pattern), False))
+            rules.append((compile_glob(pattern), False))
     return rules
 
 
 @functools.lru_cache(maxsize=1024)
-def _glob(pattern: str) -> re.Pattern[str]:
+def compile_glob(pattern: str) -> re.Pattern[str]:
     """Compiles a git pattern: without a slash it is about the name in any folder; ``**/`` crosses folders."""
     anchored = "/" in pattern
     translated = ""

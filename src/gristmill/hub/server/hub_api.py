@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse, Response
 from gristmill.hub.server.access import Caller
 from gristmill.hub.server.errors import Refusal, bad_request, bad_token
 from gristmill.hub.server.listing import only
+from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repo_api import asked_keys, head_of, next_link, whole_info
-from gristmill.hub.server.repos import Repo
-from gristmill.hub.server.served import Served, flag, number
+from gristmill.hub.server.served import NOBODY, Served, flag, number
 from gristmill.logging import get_logger
 
 _logger = get_logger(__name__)
@@ -88,11 +88,18 @@ async def whoami(served: Served, request: Request, _values: dict[str, str]) -> R
     caller = served.caller(request)
     if caller.token is None:
         raise Refusal(401, "You are not authenticated: this server was asked without a token.")
-    if caller.token not in served.hub.access.tokens:
+    access, holder = served.hub.access, caller.holder
+    if holder is None and not access.anyone_writes and caller.token not in access.tokens:
         raise bad_token()
-    token = {"type": "access_token", "accessToken": {"displayName": "access.json", "role": "read"}}
-    user = {"type": "user", "id": "0", "name": "reader", "fullname": "reader", "email": None, "isPro": False}
-    return JSONResponse({**user, "orgs": [], "auth": token})
+    writer = access.anyone_writes or bool(holder and holder.write)
+    name = holder.user if holder is not None else NOBODY if writer else "reader"
+    token = {"displayName": name, "role": "write" if writer else "read"}
+    user = {"type": "user", "id": name, "name": name, "fullname": name, "email": None, "isPro": False}
+    organisations = [
+        {"type": "org", "name": org} for org in (holder.organisations if holder is not None else [])
+    ]
+    auth = {"type": "access_token", "accessToken": token}
+    return JSONResponse({**user, "orgs": organisations, "auth": auth})
 
 
 async def nothing(_served: Served, _request: Request, _values: dict[str, str]) -> Response:

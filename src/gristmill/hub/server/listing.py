@@ -9,7 +9,7 @@ from typing import Any
 
 from gristmill.hub.server.cards import ServedCard
 from gristmill.hub.server.hashing import pointer_text
-from gristmill.hub.server.snapshots import Entry, Folder, Snapshot
+from gristmill.hub.server.snapshots import Commit, Entry, Folder, Snapshot
 
 COMMIT_TITLE = "Content of the folder"
 
@@ -33,7 +33,7 @@ def tree_entry(item: Entry | Folder, commit: str | None = None) -> dict[str, Any
 
     Args:
         item: The file or folder.
-        commit: The commit to name as the last one that touched it; None to leave that out.
+        commit: The commit to name as the last one that touched it, if no history says which; None to leave that out.
     """
     told: dict[str, Any]
     if isinstance(item, Folder):
@@ -44,7 +44,9 @@ def tree_entry(item: Entry | Folder, commit: str | None = None) -> dict[str, Any
             pointer = len(pointer_text(item.sha256, item.size))
             told["lfs"] = {"oid": item.sha256, "size": item.size, "pointerSize": pointer}
     if commit is not None:
-        told["lastCommit"] = {"id": commit, "title": COMMIT_TITLE, "date": time_text(item.modified)}
+        last = item.commit
+        id, title = (commit, COMMIT_TITLE) if last is None else (last.id, last.title)
+        told["lastCommit"] = {"id": id, "title": title, "date": time_text(item.modified)}
     return told
 
 
@@ -63,7 +65,7 @@ def siblings(entries: Iterable[Entry], blobs: bool) -> list[dict[str, Any]]:
 
 
 def repo_head(
-    type: str, id: str, card: ServedCard, *, private: bool, gated: Any, modified: float
+    type: str, id: str, card: ServedCard, *, private: bool, gated: Any, created: float, modified: float
 ) -> dict[str, Any]:
     """Describes a repository without looking into its files."""
     told: dict[str, Any] = {
@@ -71,7 +73,7 @@ def repo_head(
         "id": id,
         "author": id.partition("/")[0],
         "lastModified": time_text(modified),
-        "createdAt": time_text(modified),
+        "createdAt": time_text(created),
         "private": private,
         "gated": gated,
         "disabled": False,
@@ -105,30 +107,31 @@ def only(told: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     return {key: value for key, value in told.items() if key in wanted}
 
 
-def commit_entry(snapshot: Snapshot, formatted: bool) -> dict[str, Any]:
-    """Describes the one commit of a plain folder."""
+def commit_entry(commit: Commit, formatted: bool) -> dict[str, Any]:
+    """Describes a commit."""
     told: dict[str, Any] = {
-        "id": snapshot.commit,
-        "title": COMMIT_TITLE,
-        "message": "",
-        "date": time_text(snapshot.modified),
-        "authors": [{"user": "gristmill", "avatar": ""}],
+        "id": commit.id,
+        "title": commit.title,
+        "message": commit.message,
+        "date": time_text(commit.time),
+        "authors": [{"user": commit.author, "avatar": ""}],
     }
     if formatted:
-        told["formatted"] = {"title": COMMIT_TITLE, "message": ""}
+        told["formatted"] = {"title": commit.title, "message": commit.message}
     return told
 
 
-def refs(head: Snapshot, converted: Snapshot | None, pulls: bool) -> dict[str, Any]:
-    """Lists a repository's refs."""
-    told: dict[str, Any] = {
-        "branches": [{"name": "main", "ref": "refs/heads/main", "targetCommit": head.commit}],
-        "converts": [],
-        "tags": [],
-    }
-    if converted is not None:
-        ref = {"name": "parquet", "ref": "refs/convert/parquet", "targetCommit": converted.commit}
-        told["converts"].append(ref)
-    if pulls:
-        told["pullRequests"] = []
+def refs(named: Mapping[str, str], pulls: bool) -> dict[str, Any]:
+    """Lists a repository's refs.
+
+    Args:
+        named: Commits by full ref, such as ``refs/heads/main``.
+        pulls: Whether to list the pull requests.
+    """
+    kinds = {"heads": "branches", "convert": "converts", "tags": "tags", "pr": "pullRequests"}
+    told: dict[str, Any] = {key: [] for key in kinds.values() if pulls or key != "pullRequests"}
+    for ref, commit in named.items():
+        _, kind, name = ref.split("/", 2)
+        if kinds[kind] in told:
+            told[kinds[kind]].append({"name": name, "ref": ref, "targetCommit": commit})
     return told

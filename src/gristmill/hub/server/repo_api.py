@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
@@ -16,13 +17,14 @@ from gristmill.errors import shorten
 from gristmill.hub.server import listing
 from gristmill.hub.server.convert import parquet_urls
 from gristmill.hub.server.errors import Refusal, bad_request, entry_not_found, header_text
-from gristmill.hub.server.repos import CONVERT, Repo
+from gristmill.hub.server.repo import CONVERT, Repo
 from gristmill.hub.server.routing import check_path
 from gristmill.hub.server.served import Served, flag, number, read_body
 from gristmill.hub.server.snapshots import Snapshot
 
 _PAGE = 1000
 _PAGE_EXPANDED = 50
+_PAGE_COMMITS = 50
 _MOST_PATHS = 10_000
 _FILE_KEYS = {"sha", "siblings", "usedStorage", "mainSize"}
 
@@ -34,14 +36,15 @@ def asked_keys(request: Request) -> list[str]:
 
 def head_of(served: Served, repo: Repo) -> dict[str, Any]:
     """Describes a repository without hashing its files."""
-    newest = max((item.stamp.modified for item in repo.files().values()), default=0.0)
+    created, modified = repo.times()
     return listing.repo_head(
         repo.type,
         repo.id,
         repo.card(),
         private=served.private(repo),
         gated=served.gated(repo),
-        modified=newest,
+        created=created,
+        modified=modified,
     )
 
 
@@ -152,22 +155,34 @@ def _asked_paths(body: bytes, content_type: str) -> tuple[list[str], bool]:
 async def refs(served: Served, request: Request, values: dict[str, str]) -> Response:
     """``/api/datasets/ORG/NAME/refs``: branches and the like."""
     repo = await served.repo(request, values["type"], values["id"])
-    head = await served.snapshot(request, repo, "main")
-    converted = await served.in_turn(request, repo, repo.converted)
+    named = await served.in_turn(request, repo, repo.refs)
     pulls = "include_prs" in request.query_params or "include_pull_requests" in request.query_params
-    return JSONResponse(listing.refs(head, converted, pulls))
+    return JSONResponse(listing.refs(named, pulls))
 
 
 async def commits(served: Served, request: Request, values: dict[str, str]) -> Response:
-    """``/api/datasets/ORG/NAME/commits/REV``: the history, which is one commit for a plain folder."""
+    """``/api/datasets/ORG/NAME/commits/REV``: the history, newest first, in pages."""
     repo = await served.repo(request, values["type"], values["id"])
     snapshot = await served.snapshot(request, repo, values["rev"])
-    return JSONResponse([listing.commit_entry(snapshot, "formatted" in asked_keys(request))])
+    query = request.query_params
+    limit = number(query.get("limit"), _PAGE_COMMITS, _PAGE)
+    cursor = query.get("cursor")
+    start = number(cursor, 0, 10**9) if cursor is not None else 0
+    page = await served.call(lambda: list(islice(repo.history(snapshot), start, start + limit + 1)))
+    headers = {"Link": next_link(served, request, str(start + limit))} if len(page) > limit else None
+    told = [listing.commit_entry(commit, "formatted" in asked_keys(request)) for commit in page[:limit]]
+    return JSONResponse(told, headers=headers)
 
 
 async def auth_check(served: Served, request: Request, values: dict[str, str]) -> Response:
     """``/api/datasets/ORG/NAME/auth-check``: whether the caller may read the repository's files."""
     await served.repo(request, values["type"], values["id"], content=True)
+    return JSONResponse({})
+
+
+async def auth_check_write(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/api/datasets/ORG/NAME/auth-check/write``: whether the caller may change the repository."""
+    await served.writable_repo(request, values["type"], values["id"])
     return JSONResponse({})
 
 

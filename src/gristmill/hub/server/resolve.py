@@ -18,8 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from gristmill.hub.server.errors import Refusal, unreadable
 from gristmill.hub.server.hashing import ChangedWhileRead
-from gristmill.hub.server.snapshots import Entry
-from gristmill.hub.server.walk import Found, Stamp
+from gristmill.hub.server.snapshots import Entry, Kept
+from gristmill.hub.server.walk import Found
 
 _BLOCK = 512 * 1024
 _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
@@ -161,7 +161,7 @@ async def _open_body(
     return _FileBody(handle, status, headers, part, request, reads)
 
 
-def _open(found: Found) -> int:
+def _open(found: Found | Kept) -> int:
     try:
         # Non-blocking, so that a pipe put in the file's place can't hang a thread before it is recognised.
         handle = os.open(found.file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -169,8 +169,10 @@ def _open(found: Found) -> int:
         raise ChangedWhileRead(found.path) from error
     except OSError as error:
         raise unreadable(found.path, error) from error
-    if Stamp.of(os.fstat(handle)) != found.stamp:
+    if not found.same(os.fstat(handle)):
         os.close(handle)
+        if isinstance(found, Kept):
+            raise Refusal(500, f"{found.path} was changed on the server's disk after it was committed.")
         raise ChangedWhileRead(found.path)
     return handle
 

@@ -36,11 +36,13 @@ class Route:
             ``{path}`` (all the rest, perhaps none) and any other name in braces (one part) are handed to the handler.
         handler: Answers the request.
         methods: HTTP methods; HEAD goes with GET.
+        writes: Whether a server that nobody may write to refuses it.
     """
 
     pattern: str
     handler: Handler
     methods: tuple[str, ...] = ("GET",)
+    writes: bool = False
 
     def match(self, parts: Sequence[str]) -> dict[str, str] | None:
         """Compares decoded parts with the pattern; gives the values of its names, or None."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import signal
 import socket
 import threading
@@ -79,6 +80,20 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def check_open(app: App, listener: socket.socket) -> None:
+    """Refuses to let everybody write who can reach this machine.
+
+    Raises:
+        InvalidArgumentError: There are no tokens, anyone may write, and the socket is not on the loopback interface.
+    """
+    host = listener.getsockname()[0]
+    if app.served.hub.access.anyone_writes and not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
+        listener.close()
+        raise InvalidArgumentError(
+            f"Anyone who reaches {host} could write. Name a token file (--tokens), or listen on 127.0.0.1."
+        )
+
+
 def endpoint_of(listener: socket.socket) -> str:
     """Gives the URL at which this machine reaches a listening socket."""
     host, port = listener.getsockname()[:2]
@@ -89,6 +104,7 @@ def endpoint_of(listener: socket.socket) -> str:
 def run(app: App, host: str, port: int, ready: Callable[[str], None] | None) -> None:
     """Serves until Ctrl-C or SIGTERM; see `gristmill.hub.server.serve`."""
     listener = listen(host, port)
+    check_open(app, listener)
     endpoint = endpoint_of(listener)
 
     def answers() -> None:
@@ -125,6 +141,7 @@ def _signals_stop(server: uvicorn.Server) -> Iterator[None]:
 def run_in_thread(app: App, host: str, port: int) -> Iterator[str]:
     """Serves while the ``with`` block runs; see `gristmill.hub.server.serve_in_thread`."""
     listener = listen(host, port)
+    check_open(app, listener)
     endpoint = endpoint_of(listener)
     answers = threading.Event()
     server = _Server(app, answers.set)

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
 from starlette.requests import Request
 
+from gristmill.errors import FileError
 from gristmill.hub.server.access import Caller, Gated
-from gristmill.hub.server.errors import Refusal, bad_request, gated, repo_not_found
-from gristmill.hub.server.repos import Hub, Repo
+from gristmill.hub.server.errors import (
+    Refusal,
+    bad_request,
+    gated,
+    may_not_write,
+    read_only,
+    repo_not_found,
+    unwritable,
+)
+from gristmill.hub.server.repo import Repo
+from gristmill.hub.server.repos import Hub
+from gristmill.hub.server.signing import Signer
 from gristmill.hub.server.snapshots import Snapshot
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
+NOBODY = "anyone"
+"""User name of those who write where no tokens tell people apart."""
+
 _WORKERS = 16
 _READERS = 64
+_WRITERS = 8
 _LARGEST_BODY = 16 * 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
 
@@ -42,6 +58,10 @@ class Served:
         self.reads = anyio.CapacityLimiter(_READERS)
         self._work = anyio.CapacityLimiter(_WORKERS)
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
+        # Writers apart from readers, for the same reason; those of one repository wait without a thread.
+        self.writes = anyio.CapacityLimiter(_WRITERS)
+        self._write_turns: dict[tuple[str, str], anyio.Lock] = {}
+        self.signer = Signer()
 
     async def call(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Runs something that touches the disk in a thread, so that other requests go on."""
@@ -88,11 +108,12 @@ class Served:
 
     def private(self, repo: Repo) -> bool:
         """Says whether a repository is private."""
-        return self.hub.access.rule(repo.type, repo.id).private
+        return self.hub.access.rule(repo.type, repo.id).private or repo.private
 
     def gated(self, repo: Repo) -> Gated:
-        """Says how access to a repository is given; ``access.json`` comes before the card."""
+        """Says how access to a repository is given; ``access.json`` comes before its settings, those before the card."""
         rule = self.hub.access.rule(repo.type, repo.id).gated
+        rule = repo.gated if rule is None else rule
         return repo.card().gated if rule is None else rule
 
     def _member(self, caller: Caller, repo: Repo) -> bool:
@@ -120,6 +141,69 @@ class Served:
             except FileNotFoundError as error:
                 raise repo_not_found(self.caller(request).anonymous) from error
 
+    def require_writer(self, request: Request, type: str, id: str) -> Caller:
+        """Finds out who asks, and refuses those who may not write to a repository (or make it).
+
+        Raises:
+            Refusal: Nobody may write to this server, or the caller may not write there.
+        """
+        caller = self.caller(request)
+        if not self.hub.access.writable:
+            raise read_only()
+        if not self.hub.access.may_write(caller, type, id):
+            raise may_not_write(caller.anonymous)
+        return caller
+
+    async def writable_repo(self, request: Request, type: str, id: str) -> Repo:
+        """Finds the repository that a request wants to change.
+
+        Raises:
+            Refusal: There is none that the caller may see, or it is not the caller's to change.
+        """
+        if not self.hub.access.writable:
+            raise read_only()
+        repo = await self.repo(request, type, id)
+        self.require_writer(request, type, id)
+        return repo
+
+    async def write(
+        self, type: str, id: str, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Runs something that changes a repository: one at a time, the others wait without a thread.
+
+        Raises:
+            Refusal: The repository is gone, the disk can't be written, or what the function raises.
+        """
+        async with self._write_turns.setdefault((type, id), anyio.Lock()):
+            return await self.save(function, *args, **kwargs)
+
+    async def save(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Runs something that writes to the disk, in a thread.
+
+        Raises:
+            Refusal: A file is gone, the disk can't be written, or what the function raises.
+        """
+        try:
+            return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=self.writes)
+        except FileNotFoundError as error:
+            raise repo_not_found(False) from error
+        except OSError as error:
+            raise unwritable("to its disk", error) from error
+        except FileError as error:
+            if isinstance(error.__cause__, OSError):
+                raise unwritable("to its disk", error.__cause__) from error
+            raise
+
+    def author(self, request: Request) -> str:
+        """Gives the name that a commit of this request bears."""
+        holder = self.caller(request).holder
+        return NOBODY if holder is None else holder.user
+
+    def repo_url(self, request: Request, type: str, id: str) -> str:
+        """Gives the absolute URL of a repository."""
+        prefix = "" if type == "models" else f"{type}/"
+        return f"{self.base_url(request)}/{prefix}{id}"
+
     def base_url(self, request: Request) -> str:
         """Gives the URL of the server as the client sees it, for absolute links."""
         if self.public_url is not None:
@@ -130,6 +214,26 @@ class Served:
         if scheme not in ("http", "https") or not _HOST.fullmatch(host):
             raise bad_request("The request's Host or X-Forwarded headers can't be used.")
         return f"{scheme}://{host}"
+
+
+async def read_json(request: Request, empty: bool = False) -> dict[str, Any]:
+    """Reads a request's body as a JSON object.
+
+    Args:
+        request: The request.
+        empty: Whether no body at all will do.
+
+    Raises:
+        Refusal: It is none (400), or too large (413).
+    """
+    body = await read_body(request)
+    try:
+        value = {} if empty and not body else json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise bad_request("The request's body is no JSON.") from error
+    if not isinstance(value, dict):
+        raise bad_request("The request's body must be a JSON object.")
+    return value
 
 
 async def read_body(request: Request) -> bytes:

@@ -8,11 +8,62 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from gristmill.hub.server.walk import Found
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What is told about a commit.
+
+    Attributes:
+        id: 40 hex characters.
+        parent: The commit before it; None for the first.
+        title: First line of its message.
+        message: The rest of it.
+        time: Seconds since 1970.
+        author: Name of the user.
+    """
+
+    id: str
+    parent: str | None
+    title: str
+    message: str
+    time: float
+    author: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file of a repository's history, which nobody is to change.
+
+    Attributes:
+        path: Name in the repository.
+        file: Where its content is on this machine.
+        size: Bytes of it.
+        mtime_ns: Time of its last change if it is a second name of a file that others may write to; None if it is not.
+        commit: The last commit that touched it.
+    """
+
+    path: str
+    file: Path
+    size: int
+    mtime_ns: int | None
+    commit: Commit
+
+    @property
+    def modified(self) -> float:
+        """Time of the last change, in seconds since 1970."""
+        return self.commit.time
+
+    def same(self, status: os.stat_result) -> bool:
+        """Says whether a file that was opened still has the content that became part of the history."""
+        return status.st_size == self.size and self.mtime_ns in (None, status.st_mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +82,17 @@ class Entry:
     size: int
     blob_id: str
     sha256: str | None
-    found: Found
+    found: Found | Kept
 
     @property
     def modified(self) -> float:
         """Time of the last change, in seconds since 1970."""
-        return self.found.stamp.modified
+        return self.found.modified
+
+    @property
+    def commit(self) -> Commit | None:
+        """The last commit that touched it; None where no history is kept."""
+        return self.found.commit if isinstance(self.found, Kept) else None
 
     @property
     def etag(self) -> str:
@@ -51,6 +107,7 @@ class Folder:
     path: str
     oid: str
     modified: float
+    commit: Commit | None
 
 
 @dataclass(frozen=True)
@@ -73,10 +130,7 @@ class Snapshot:
             parts = entry.path.split("/")[:-1]
             for depth in range(1, len(parts) + 1):
                 inner.setdefault("/".join(parts[:depth]), []).append(entry)
-        return {
-            path: Folder(path, _tree_id("tree", below), max(entry.modified for entry in below))
-            for path, below in sorted(inner.items())
-        }
+        return {path: _folder(path, below) for path, below in sorted(inner.items())}
 
     @cached_property
     def names(self) -> list[str]:
@@ -105,7 +159,18 @@ class Snapshot:
         return max((entry.modified for entry in self.entries.values()), default=0.0)
 
 
-def _tree_id(kind: str, entries: list[Entry]) -> str:
+def _folder(path: str, below: list[Entry]) -> Folder:
+    newest = max(below, key=lambda entry: entry.modified)
+    return Folder(path, tree_id("tree", below), newest.modified, newest.commit)
+
+
+def tree_id(kind: str, entries: Iterable[Entry]) -> str:
+    """Computes an id that changes with any path or content.
+
+    Args:
+        kind: What the files are, so that the same files in another place have another id.
+        entries: The files, sorted by path.
+    """
     digest = hashlib.sha1(f"{kind}\0".encode(), usedforsecurity=False)
     for entry in entries:
         digest.update(f"{entry.path}\0{entry.blob_id}\n".encode())
@@ -121,4 +186,4 @@ def make_snapshot(kind: str, entries: Iterable[Entry], commit: str | None = None
         commit: The commit id, if it is not to follow from the content.
     """
     entries = sorted(entries, key=lambda entry: entry.path)
-    return Snapshot(commit or _tree_id(kind, entries), {entry.path: entry for entry in entries})
+    return Snapshot(commit or tree_id(kind, entries), {entry.path: entry for entry in entries})

@@ -1,6 +1,6 @@
 """The files of a folder as a repository shows them: one cheap walk of stat calls, no file opened.
 
-Left out: tool folders (``.git``, ``.cache``), files that are still being written, symbolic links that leave the served
+Left out: tool folders (``.git``, ``.cache``, ``.gristmill``), files that are still being written, symbolic links that leave the served
 folder or lead to a folder from inside another linked one, what is not a regular file, and names that no URL can carry.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _LATEST = 253402300799.0  # the last second of the year 9999
-HIDDEN_FOLDERS = frozenset({".git", ".cache"})
+HIDDEN_FOLDERS = frozenset({".git", ".cache", ".gristmill"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,15 @@ class Found:
     path: str
     file: Path
     stamp: Stamp
+
+    @property
+    def modified(self) -> float:
+        """Time of the last change, in seconds since 1970."""
+        return self.stamp.modified
+
+    def same(self, status: os.stat_result) -> bool:
+        """Says whether a file that was opened is the one that was found."""
+        return Stamp.of(status) == self.stamp
 
 
 def walk(folder: Path, root: Path) -> dict[str, Found]:

@@ -1,0 +1,112 @@
+"""LFS: where large files are sent to, the sending, and the question whether they arrived."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from gristmill.errors import shorten
+from gristmill.hub.server.errors import Refusal, bad_request, repo_not_found
+from gristmill.hub.server.history import History
+from gristmill.hub.server.repo import Repo
+from gristmill.hub.server.served import Served, read_json
+from gristmill.hub.server.spool import receive_file
+
+_MEDIA_TYPE = "application/vnd.git-lfs+json"
+_MOST_OBJECTS = 1000
+_HOLDS = 6 * 3600.0
+_LARGEST = 1 << 50
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_UPLOAD = "lfs-upload"
+
+
+async def batch(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``POST /datasets/ORG/NAME.git/info/lfs/objects/batch``: which objects are wanted, and where to send them."""
+    type, id = values["type"], values["id"].removesuffix(".git")
+    asked = await read_json(request)
+    if asked.get("operation") == "download":
+        repo = await served.repo(request, type, id, content=True)
+    else:
+        repo = await served.writable_repo(request, type, id)
+        if asked.get("operation") != "upload":
+            raise bad_request("operation must be upload or download.")
+    if asked.get("hash_algo", "sha256") != "sha256":
+        raise bad_request("hash_algo must be sha256.")
+    objects = asked.get("objects")
+    if not isinstance(objects, list) or len(objects) > _MOST_OBJECTS:
+        raise bad_request(f"objects must be a list of {_MOST_OBJECTS} at most.")
+    base = served.base_url(request)
+    wanted = [_object(each) for each in objects]
+    if asked["operation"] == "upload":
+        told = await served.save(_uploads, served, repo, wanted, base)
+    else:
+        url = served.repo_url(request, type, id)
+        snapshot = await served.snapshot(request, repo, "main")
+        paths = {entry.sha256: entry.path for entry in snapshot.entries.values()}
+        told = [_download(oid, size, paths.get(oid), url) for oid, size in wanted]
+    return JSONResponse({"transfer": "basic", "objects": told, "hash_algo": "sha256"}, media_type=_MEDIA_TYPE)
+
+
+def _object(each: Any) -> tuple[str, int]:
+    oid, size = (each.get("oid"), each.get("size")) if isinstance(each, dict) else (None, None)
+    if not isinstance(oid, str) or not _SHA256.fullmatch(oid):
+        raise bad_request(f"The oid {shorten(str(oid))} is no sha256.")
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= _LARGEST:
+        raise bad_request("The size of an object must be a number of bytes.")
+    return oid, size
+
+
+def _uploads(served: Served, repo: Repo, wanted: list[tuple[str, int]], base: str) -> list[dict[str, Any]]:
+    history = History(repo.folder)
+    told = []
+    for oid, size in wanted:
+        item: dict[str, Any] = {"oid": oid, "size": size}
+        if not history.has(oid, size):
+            claim = {"type": repo.type, "id": repo.id, "oid": oid, "size": size}
+            href = f"{base}/api/lfs/upload/{served.signer.sign(_UPLOAD, claim, _HOLDS)}"
+            verify = f"{base}/api/lfs/verify/{repo.type}/{repo.id}"
+            item |= {
+                "authenticated": True,
+                "actions": {"upload": {"href": href, "header": {}}, "verify": {"href": verify, "header": {}}},
+            }
+        told.append(item)
+    return told
+
+
+def _download(oid: str, size: int, path: str | None, url: str) -> dict[str, Any]:
+    item: dict[str, Any] = {"oid": oid, "size": size}
+    if path is None:
+        return item | {"error": {"code": 404, "message": "There is no such object."}}
+    return item | {"actions": {"download": {"href": f"{url}/resolve/main/{quote(path)}", "header": {}}}}
+
+
+async def upload(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``PUT /api/lfs/upload/TOKEN``: the bytes of an object; the address itself says which, and that it may be sent."""
+    claim = served.signer.check(_UPLOAD, values["token"])
+    oid, size = claim["oid"], claim["size"]
+    repo = await served.call(served.hub.find, claim["type"], claim["id"])
+    if repo is None:
+        raise repo_not_found(False)
+    history = History(repo.folder)
+    if await served.save(history.has, oid, size):
+        return Response(None, 200)
+    temporary = await served.save(history.temporary)
+    received, digest = await receive_file(request, served, temporary, size)
+    if (received, digest) != (size, oid):
+        temporary.unlink(missing_ok=True)
+        raise bad_request(f"{received} bytes with sha256 {digest} came, not {size} with {oid}.")
+    await served.save(history.adopt, temporary, oid)
+    return Response(None, 200)
+
+
+async def verify(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``POST /api/lfs/verify/datasets/ORG/NAME``: whether an object arrived."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    oid, size = _object(await read_json(request))
+    if not await served.save(History(repo.folder).has, oid, size):
+        raise Refusal(404, f"The object {oid} is not here.")
+    return JSONResponse({}, media_type=_MEDIA_TYPE)

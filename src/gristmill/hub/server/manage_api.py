@@ -1,0 +1,261 @@
+"""Requests that make, change and delete repositories, branches, tags and pull requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from gristmill.errors import CardError
+from gristmill.hub.card import parse_card
+from gristmill.hub.server import changes
+from gristmill.hub.server.errors import Refusal, bad_request, revision_not_found
+from gristmill.hub.server.listing import time_text
+from gristmill.hub.server.repo import Repo
+from gristmill.hub.server.repos import TYPES, valid_id
+from gristmill.hub.server.served import Served, flag, read_json
+from gristmill.hub.server.state import MAIN, Pull, RepoState
+from gristmill.hub.server.versioned import VersionedRepo
+
+_TYPE_NAMES = {"dataset": "datasets", "model": "models", "space": "spaces"}
+
+
+async def create(served: Served, request: Request, _values: dict[str, str]) -> Response:
+    """``POST /api/repos/create``: makes a repository."""
+    asked = await read_json(request)
+    type, id = _named(served, request, asked)
+    served.require_writer(request, type, id)
+    private = _private(asked)
+    url = served.repo_url(request, type, id)
+    try:
+        await served.write(
+            type, id, changes.create, served.hub, type, id, served.author(request), private is True
+        )
+    except Refusal as refusal:
+        if refusal.status == 409:
+            refusal.body["url"] = url
+        raise
+    return JSONResponse({"url": url, "name": id, "id": id})
+
+
+async def delete(served: Served, request: Request, _values: dict[str, str]) -> Response:
+    """``DELETE /api/repos/delete``: deletes a repository and all of its history."""
+    type, id = _named(served, request, await read_json(request))
+    repo = await served.writable_repo(request, type, id)
+    await served.write(type, id, changes.delete, repo)
+    return Response(None, 200)
+
+
+async def move(served: Served, request: Request, _values: dict[str, str]) -> Response:
+    """``POST /api/repos/move``: gives a repository another id."""
+    asked = await read_json(request)
+    type, old, new = _type(asked), asked.get("fromRepo"), asked.get("toRepo")
+    if not isinstance(old, str) or not isinstance(new, str) or not valid_id(new):
+        raise bad_request("fromRepo and toRepo must be ids of repositories.")
+    repo = await served.writable_repo(request, type, old)
+    served.require_writer(request, type, new)
+    await served.write(type, old, changes.move, repo, new)
+    return JSONResponse({"url": served.repo_url(request, type, new)})
+
+
+def _named(served: Served, request: Request, asked: dict[str, Any]) -> tuple[str, str]:
+    name, organisation = asked.get("name"), asked.get("organization")
+    if not isinstance(name, str) or not isinstance(organisation, str | None):
+        raise bad_request("name and organization must be texts.")
+    id = name if "/" in name else f"{organisation or served.author(request)}/{name}"
+    if not valid_id(id):
+        raise bad_request(
+            "A repository's id must be ORG/NAME of letters, digits, '-', '_' and '.', 96 characters at most."
+        )
+    return _type(asked), id
+
+
+def _type(asked: dict[str, Any]) -> str:
+    name = asked.get("type") or "model"
+    type = _TYPE_NAMES.get(name, name) if isinstance(name, str) else ""
+    if type not in TYPES:
+        raise bad_request("type must be dataset, model or space.")
+    return type
+
+
+def _private(asked: dict[str, Any]) -> bool | None:
+    if "visibility" in asked and asked["visibility"] is not None:
+        if asked["visibility"] not in ("public", "private"):
+            raise bad_request("visibility must be public or private.")
+        return bool(asked["visibility"] == "private")
+    private = asked.get("private")
+    if not isinstance(private, bool | None):
+        raise bad_request("private must be true or false.")
+    return private
+
+
+async def settings(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``PUT /api/datasets/ORG/NAME/settings``: makes a repository private or gated, or neither."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    asked = await read_json(request)
+    private, gated = _private(asked), asked.get("gated")
+    if gated not in (None, False, "auto", "manual"):
+        raise bad_request("gated must be false, auto or manual.")
+
+    def change(state: RepoState) -> RepoState:
+        state = state if private is None else replace(state, private=private)
+        return state if gated is None else replace(state, gated=gated)
+
+    state = await _write(served, repo, changes.change_state, change)
+    return JSONResponse({"private": state.private, "gated": state.gated or False})
+
+
+async def _write(served: Served, repo: Repo, change: Any, *args: Any) -> Any:
+    """Changes a repository, which has a history from then on."""
+    return await served.write(repo.type, repo.id, lambda: change(changes.begin_history(repo), *args))
+
+
+async def add_branch(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``POST /api/datasets/ORG/NAME/branch/BRANCH``: makes a branch."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    asked = await read_json(request, empty=True)
+    start = asked.get("startingPoint") or MAIN
+    if not isinstance(start, str):
+        raise bad_request("startingPoint must be a revision.")
+    await _write(served, repo, changes.add_ref, "heads", values["rev"], start)
+    return JSONResponse({})
+
+
+async def remove_branch(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``DELETE /api/datasets/ORG/NAME/branch/BRANCH``: deletes a branch."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    await _write(served, repo, changes.remove_ref, "heads", values["rev"])
+    return JSONResponse({})
+
+
+async def add_tag(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``POST /api/datasets/ORG/NAME/tag/REV``: gives a revision a name that stays."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    name = (await read_json(request)).get("tag")
+    if not isinstance(name, str):
+        raise bad_request("tag must be a text.")
+    await _write(served, repo, changes.add_ref, "tags", name, values["rev"])
+    return JSONResponse({})
+
+
+async def remove_tag(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``DELETE /api/datasets/ORG/NAME/tag/TAG``: deletes a tag."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    await _write(served, repo, changes.remove_ref, "tags", values["rev"])
+    return JSONResponse({})
+
+
+async def squash(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``POST /api/datasets/ORG/NAME/super-squash/BRANCH``: makes the history of a branch one commit."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    message = (await read_json(request)).get("message") or "Squash history"
+    if not isinstance(message, str):
+        raise bad_request("message must be a text.")
+    made = await _write(served, repo, changes.squash, values["rev"], message, served.author(request))
+    return JSONResponse({"commitOid": made})
+
+
+async def open_discussion(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``POST /api/datasets/ORG/NAME/discussions``: begins a pull request, at first without a change."""
+    repo = await served.writable_repo(request, values["type"], values["id"])
+    asked = await read_json(request)
+    title, description = asked.get("title"), asked.get("description") or ""
+    if not isinstance(title, str) or not isinstance(description, str):
+        raise bad_request("title and description must be texts.")
+    if not flag(str(asked.get("pullRequest", False))):
+        raise bad_request("This server has pull requests, but no discussions.")
+    number = await _write(served, repo, changes.open_pull, title, description, served.author(request))
+    url = f"{served.repo_url(request, repo.type, repo.id)}/discussions/{number}"
+    return JSONResponse({"num": number, "url": url, "pullRequest": True})
+
+
+async def discussions(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/api/datasets/ORG/NAME/discussions``: the pull requests."""
+    repo = await served.repo(request, values["type"], values["id"])
+    pulls = await served.call(_pulls, repo)
+    told = [_discussion(repo, number, pull) for number, pull in sorted(pulls.items(), reverse=True)]
+    return JSONResponse({"discussions": told, "count": len(told), "start": 0})
+
+
+async def discussion(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/api/datasets/ORG/NAME/discussions/N``: one pull request."""
+    repo = await served.repo(request, values["type"], values["id"])
+    pulls = await served.call(_pulls, repo)
+    text = values["number"]
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if number not in pulls:
+        raise revision_not_found(f"refs/pr/{text}")
+    pull = pulls[number]
+    event = {
+        "id": f"{number:024x}",
+        "type": "comment",
+        "createdAt": time_text(pull.time),
+        "author": {"name": pull.author},
+        "data": {
+            "latest": {"raw": pull.description, "html": "", "updatedAt": time_text(pull.time)},
+            "edited": False,
+            "hidden": False,
+            "history": [],
+        },
+    }
+    more = {
+        "events": [event],
+        "changes": {"base": f"refs/heads/{pull.base}", "mergeCommitId": None},
+        "filesWithConflicts": [],
+        "diffUrl": None,
+    }
+    return JSONResponse({**_discussion(repo, number, pull), **more})
+
+
+def _pulls(repo: Repo) -> dict[int, Pull]:
+    return dict(repo.kept.state().pulls) if isinstance(repo, VersionedRepo) else {}
+
+
+def _discussion(repo: Repo, number: int, pull: Pull) -> dict[str, Any]:
+    return {
+        "num": number,
+        "title": pull.title,
+        "author": {"name": pull.author},
+        "createdAt": time_text(pull.time),
+        "status": "open",
+        "isPullRequest": True,
+        "repo": {"name": repo.id, "type": repo.type.removesuffix("s")},
+    }
+
+
+async def validate_yaml(_served: Served, request: Request, _values: dict[str, str]) -> Response:
+    """``POST /api/validate-yaml``: whether the head of a README.md can be read."""
+    content = (await read_json(request)).get("content")
+    if not isinstance(content, str):
+        raise bad_request("content must be the text of a README.md.")
+    try:
+        parse_card(content, "README.md")
+    except CardError as error:
+        return JSONResponse({"errors": [{"message": str(error)}], "warnings": []}, 400)
+    return JSONResponse({"errors": [], "warnings": []})
+
+
+def moved_target(served: Served, parts: list[str]) -> str | None:
+    """Gives the path that a request for the old id of a moved repository goes to; None if it is about none.
+
+    Args:
+        served: Knows what was moved.
+        parts: The parts of the request's path, decoded.
+    """
+    skip = 1 if parts[0] == "api" else 0
+    typed = len(parts) > skip and parts[skip] in TYPES
+    type, first = (parts[skip], skip + 1) if typed else ("models", skip)
+    rest = parts[first + 2 :]
+    if len(parts) < first + 2 or (skip and not typed):
+        return None
+    name = parts[first + 1]
+    suffix = ".git" if name.endswith(".git") else ""
+    new = served.hub.moves.target(type, f"{parts[first]}/{name.removesuffix('.git')}")
+    if new is None:
+        return None
+    return "/" + "/".join(
+        quote(part, safe="") for part in [*parts[:first], *f"{new}{suffix}".split("/"), *rest]
+    )
