@@ -146,6 +146,32 @@ def test_hundred_files_stay_where_they_are(tmp_path):
     assert sliced["x"][:] == pickle.loads(pickle.dumps(sliced))["x"][:] == [1, 2, 3]
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([1, -1])), min_size=1, max_size=6
+    )
+)
+def test_cuts_of_one_dataset_put_together_again(cuts):
+    """What follows each other in the same rows becomes one range of them; in any other order nothing changes."""
+    table = pa.table({"x": list(range(10)), "y": list("abcdefghij")})
+    whole = Dataset._from_parts(table, origins=Origins.single("s", None, "f", 10, 100))
+    cut = [range(min(a, b), max(a, b))[::step] for a, b, step in cuts]
+    joined = concatenate_datasets([whole.select(rows) for rows in cut])
+    numbers = [row for rows in cut for row in rows]
+    assert joined.to_dict() == {"x": numbers, "y": ["abcdefghij"[i] for i in numbers]}
+    origins = joined.origins().column("row_index").to_pylist()
+    assert origins == [100 + i for i in numbers]
+
+
+def test_pieces_in_their_order_are_the_whole_again():
+    ds = Dataset.from_dict({"x": list(range(100))})
+    joined = concatenate_datasets([ds.shard(10, i, contiguous=True) for i in range(10)])
+    [part] = joined._view.parts
+    assert part.table is ds._view.parts[0].table
+    assert part.selection == range(100)
+
+
 def test_origins_are_carried():
     table = pa.table({"a": [1, 2]})
     known = Dataset._from_parts(table, origins=Origins.single("org/name", "abc", "a.csv", 2))

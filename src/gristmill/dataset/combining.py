@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
 from gristmill.features.convert import from_arrow_type
 from gristmill.table.origins import Origins
-from gristmill.table.selection import IndexVector, as_vector, compact, resolve
+from gristmill.table.selection import IndexVector, Selection, as_vector, compact, resolve
 from gristmill.table.view import Part, View, rows_without_columns
 
 STRATEGIES = ("first_exhausted", "all_exhausted", "all_exhausted_without_replacement")
@@ -79,7 +80,7 @@ def _groups(views: Sequence[View], names: Sequence[str]) -> list[list[str]]:
     places: dict[str, list[int]] = {name: [] for name in names}
     for view in views:
         for position, part in enumerate(view.parts):
-            for name in part.table.column_names:
+            for name in part.names:
                 places[name].append(position)
     groups: dict[tuple[int, ...], list[str]] = {}
     for name in names:
@@ -88,12 +89,31 @@ def _groups(views: Sequence[View], names: Sequence[str]) -> list[list[str]]:
 
 
 def _part_with(view: View, names: list[str]) -> Part:
-    [part] = [part for part in view.parts if names[0] in part.table.column_names]
-    return part if part.table.column_names == names else part.choose(names)
+    [part] = [part for part in view.parts if names[0] in part.names]
+    return part if list(part.names) == names else part.choose(names)
+
+
+def _following(first: Selection, second: Selection) -> range | None:
+    """Gives the rows of two selections as one range, if they are that: so it is with parts that were cut out of one."""
+    if not (isinstance(first, range) and isinstance(second, range) and len(first) and len(second)):
+        return None
+    follows = first.step == second.step == 1 and first.stop == second.start
+    return range(first.start, second.stop) if follows else None
+
+
+def _rejoined(parts: Sequence[Part]) -> list[Part]:
+    joined = list(parts[:1])
+    for part in parts[1:]:
+        both = _following(joined[-1].selection, part.selection) if part.table is joined[-1].table else None
+        if both is None:
+            joined.append(part)
+        else:
+            joined[-1] = replace(joined[-1], selection=both)
+    return joined
 
 
 def _concat_parts(parts: Sequence[Part]) -> Part:
-    parts = [part for part in parts if part.num_rows] or list(parts[:1])
+    parts = _rejoined([part for part in parts if part.num_rows] or parts[:1])
     if len(parts) == 1:
         return parts[0]
     schema = parts[0].table.schema.remove_metadata()
@@ -127,17 +147,20 @@ def _rows_of(part: Part) -> pa.Table:
     return part.table.slice(part.selection.start, len(part.selection))
 
 
-def _concat_origins(views: Sequence[View]) -> tuple[Origins, None] | None:
+def _concat_origins(views: Sequence[View]) -> tuple[Origins, Selection] | None:
     if all(view.origins is None for view in views):
         return None
-    return Origins.concat(_origins_of(view) for view in views), None
-
-
-def _origins_of(view: View) -> Origins:
-    if view.origins is None:
-        return Origins.unknown(view.num_rows)
-    origins, selection = view.origins
-    return origins.take(resolve(selection, 0, view.num_rows))
+    known: list[tuple[Origins, Selection]] = []
+    for view in views:
+        origins, selection = view.origins or (Origins.unknown(view.num_rows), None)
+        both = _following(known[-1][1], selection) if known and origins is known[-1][0] else None
+        if both is None:
+            known.append((origins, selection))
+        else:
+            known[-1] = origins, both
+    if len(known) == 1:
+        return known[0]
+    return Origins.concat(origins.take(resolve(rows, 0, len(origins))) for origins, rows in known), None
 
 
 def repeat_view(view: View, features: Features, times: int) -> View:
