@@ -44,7 +44,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:12])
 @pytest.mark.parametrize(
     "argument",
     ["name", "data_dir", "data_files", "split", "features", "download_mode", "verification_mode", "revision",
@@ -59,7 +59,7 @@ def test_arguments(folder, argument, value):
     assert argument == "revision" or (argument, str(value)) in harmless
 
 
-@pytest.mark.parametrize("value", [1.5, True, b"x", [[]], {1: 2}, object()], ids=repr)
+@pytest.mark.parametrize("value", [1.5, True, b"x", [[]], {1: 2}, object()], ids=lambda value: repr(value)[:12])
 def test_arguments_that_are_no_text(folder, value):
     for call in (
         lambda: load_dataset(value),
