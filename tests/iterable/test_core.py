@@ -106,7 +106,9 @@ def test_features_are_checked_and_kept(stream):
     assert stream.filter(lambda row: True).column_names == ["a", "t"]
     # A label that was not touched stays one.
     kept = IterableDataset.from_dict({"l": [0]}, Features({"l": label})).map(lambda row: {"b": 1})
-    assert kept._resolve_features().features["l"] == label
+    features = kept._resolve_features().features
+    assert features is not None
+    assert features["l"] == label
 
 
 def test_columnar_from_end_to_end(monkeypatch):
@@ -168,7 +170,7 @@ def test_rows_come_before_the_error(stream):
 
 
 def test_the_first_row_does_not_wait_for_others():
-    called = []
+    called: list[dict[str, int]] = []
     stream = Dataset.from_dict({"a": range(5000)}).to_iterable_dataset().map(called.append)
     next(iter(stream))
     assert len(called) == 1
@@ -195,7 +197,7 @@ def test_answers_that_are_none(stream):
     with pytest.raises(TransformOutputError, match="answers"):
         list(stream.filter(lambda b: [True], batched=True))
     with pytest.raises(TransformOutputError, match="not a dict"):
-        list(IterableDataset.from_generator(lambda: iter([1])))
+        list(IterableDataset.from_generator(lambda: iter([1])))  # type: ignore[arg-type,return-value]
 
 
 def test_a_generator_names_its_row():
@@ -241,7 +243,7 @@ def test_generators_are_closed():
     before = threading.active_count()
     reading = iter(IterableDataset.from_generator(rows).shuffle(seed=1).map(lambda row: row))
     next(reading)
-    reading.close()
+    reading.close()  # type: ignore[attr-defined]
     assert closed == [True]
     assert threading.active_count() == before
 
@@ -413,15 +415,15 @@ def test_other_arguments_are_checked_at_the_call(stream):
         lambda: stream.map(lambda row: {}).decode(),
         lambda: stream.shuffle(generator=1),
         lambda: stream.shuffle(1, np.random.default_rng()),
-        lambda: IterableDataset(5),
-        lambda: IterableDataset.from_generator(5),
+        lambda: IterableDataset(5),  # type: ignore[arg-type]
+        lambda: IterableDataset.from_generator(5),  # type: ignore[arg-type]
         lambda: IterableDataset.from_generator(numbers, gen_kwargs={"parts": [1], "more": [1, 2]}),
         lambda: IterableDataset.from_csv("x.csv", nope=1),
         lambda: stream.add_column("a", [1, 2, 3]),
         lambda: concatenate_datasets([stream, stream], axis=1),
         lambda: concatenate_datasets([stream, stream], axis=2),
         lambda: concatenate_datasets([stream, Dataset.from_dict({"a": [1]})]),
-        lambda: concatenate_datasets([IterableDatasetDict({"train": stream})]),
+        lambda: concatenate_datasets([IterableDatasetDict({"train": stream})]),  # type: ignore[type-var]
         lambda: interleave_datasets([stream], [0.5]),
         lambda: interleave_datasets([stream], stopping_strategy="nope"),
         lambda: Dataset.from_dict({"a": [1]}).to_iterable_dataset(2),

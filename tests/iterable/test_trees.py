@@ -14,6 +14,7 @@ from tests.iterable.proving import prove_resume, prove_sharding, rows_of
 
 # A long run is asked for: GRISTMILL_TREES=2000 ./dev test tests/iterable
 EXAMPLES = int(os.environ.get("GRISTMILL_TREES", "30"))
+SHARED = EXAMPLES if "GRISTMILL_TREES" in os.environ else EXAMPLES // 2
 pytestmark = pytest.mark.timeout(max(180, 2 * EXAMPLES))
 
 
@@ -122,7 +123,7 @@ def test_resume(make, data):
     prove_resume(make, stops=sorted({0, rows, *data.draw(st.lists(st.integers(0, rows), max_size=3))}))
 
 
-@settings(max_examples=EXAMPLES // 2)
+@settings(max_examples=SHARED)
 @given(trees())
 def test_sharing(make):
     prove_sharding(make)
@@ -178,7 +179,8 @@ def test_interleaving_one_by_one(strategy, lengths, weights):
 def plainly(lengths, weights, strategy):
     draws = np.random.default_rng(1)
     chances = weights or [1] * len(lengths)
-    at, done, found, turn = [0] * len(lengths), [c == 0 for c in chances], [], 0
+    found: list[int] = []
+    at, done, turn = [0] * len(lengths), [c == 0 for c in chances], 0
     drawn = iter(draws.choice(len(lengths), size=1000, p=weights) if weights else ())
     while True:
         if strategy == "first_exhausted":

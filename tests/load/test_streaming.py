@@ -48,7 +48,8 @@ def test_slices(folder, split, rows):
 
 def test_slices_from_the_end_need_a_known_length(tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"a": n}) + "\n" for n in range(6)))
-    files = {"data_files": str(tmp_path / "rows.jsonl"), "streaming": True}
-    assert list(load_dataset("json", split="train[4:]", **files)) == [{"a": 4}, {"a": 5}]
+    rows = str(tmp_path / "rows.jsonl")
+    four = load_dataset("json", data_files=rows, streaming=True, split="train[4:]")
+    assert list(four) == [{"a": 4}, {"a": 5}]
     with pytest.raises(InvalidArgumentError, match=r"train\[-2:\]"):
-        load_dataset("json", split="train[-2:]", **files)
+        load_dataset("json", data_files=rows, streaming=True, split="train[-2:]")
