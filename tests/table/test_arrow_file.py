@@ -98,6 +98,18 @@ def test_a_stream_cut_off_anywhere_is_refused(tmp_path):
             open_arrow(cut)
 
 
+def test_streams_of_arrow_before_0_15_end_in_four_zeros(tmp_path):
+    batch = pa.record_batch({"x": [1, -2]})
+    path = tmp_path / "old.arrow"
+    options = pa.ipc.IpcWriteOptions(use_legacy_format=True)
+    with pa.ipc.new_stream(path, batch.schema, options=options) as stream:
+        stream.write_batch(batch)
+    assert open_arrow(path).to_pylist() == [{"x": 1}, {"x": -2}]
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(FileFormatError, match="cut off"):
+        open_arrow(path)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_stream_gives_an_error_or_a_table(tmp_path_factory, data):

@@ -26,6 +26,7 @@ from gristmill.files.borders import writing
 from gristmill.formats.base import Batches, CountingFile, Format, Target, fitter, one_batch
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import open_bytes, reading_text
+from gristmill.table.arrow_file import END_MARK_BYTES, has_end_mark
 
 __all__ = ["ArrowFormat", "ArrowOptions", "is_mappable"]
 
@@ -33,9 +34,8 @@ BATCH_BYTES = 16 << 20
 """Size aimed at for a batch; larger ones of a file are given out in slices."""
 _FILE_MAGIC = b"ARROW1"
 _FEATHER_1_MAGIC = b"FEA1"
-_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
-_Parsed = tuple[pa.Schema, Iterator[pa.RecordBatch]]
+_Parsed = tuple[pa.Schema, Iterator[tuple[int, pa.RecordBatch]]]
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,11 @@ class ArrowFormat(Format[ArrowOptions]):
         schema: pa.Schema | None,
         predicate: Any,
     ) -> Batches:
-        with reading_text(file, "Arrow"), _opened(file) as (own, batches):
+        with reading_text(file, "Arrow"), _opened(file, start.group) as (own, batches):
             names = own.names if columns is None else [name for name in columns if name in own.names]
             fit = fitter(_natural(own) if schema is None else schema, columns, file)
             row = start.row
-            for group, batch in enumerate(batches):
-                if group < start.group:
-                    continue
+            for group, batch in batches:
                 batch.validate(full=True)
                 # The place inside the batch that was left: `offset` rows of it are done.
                 first = start.offset if group == start.group else 0
@@ -161,7 +159,7 @@ def is_mappable(path: Path) -> bool:
                 first, end = whole.address, whole.address + whole.size
                 return _natural(own).types == own.types and all(
                     first <= buffer.address <= end
-                    for batch in batches
+                    for _, batch in batches
                     for column in batch.columns
                     for buffer in column.buffers()
                     if buffer is not None and buffer.size
@@ -198,25 +196,39 @@ def _described(table: pa.Table, row: int, file: SourceFile) -> pa.Table:
 
 
 @contextlib.contextmanager
-def _opened(file: SourceFile) -> Iterator[_Parsed]:
+def _opened(file: SourceFile, first: int = 0) -> Iterator[_Parsed]:
     stream, plain = open_bytes(file)
     with contextlib.closing(stream):
         if not plain:
-            yield _parse_stream(_Last(stream), file)
+            yield _parse_stream(_Last(stream), file, first)
+            return
+        if file.open is not None:
+            yield _parse_remote(stream, file, first)
             return
     with pa.memory_map(str(file.path)) as mapped:
-        yield _parse(mapped.read_buffer(), file)
+        yield _parse(mapped.read_buffer(), file, first)
 
 
-def _parse(data: pa.Buffer, file: SourceFile) -> _Parsed:
+def _parse(data: pa.Buffer, file: SourceFile, first: int = 0) -> _Parsed:
     """Parses the bytes of a file of either form; batches are views of them where nothing is compressed."""
     if data.slice(0, len(_FILE_MAGIC)).to_pybytes() != _FILE_MAGIC:
-        return _parse_stream(pa.BufferReader(data), file)
-    reader = pa.ipc.open_file(data)
-    return _checked(reader.schema, file), (reader.get_batch(i) for i in range(reader.num_record_batches))
+        return _parse_stream(pa.BufferReader(data), file, first)
+    return _indexed(pa.ipc.open_file(data), file, first)
 
 
-def _parse_stream(source: Any, file: SourceFile) -> _Parsed:
+def _parse_remote(stream: Any, file: SourceFile, first: int) -> _Parsed:
+    """Parses a file that is read from afar: the file form's index says where batches are, so others are not fetched."""
+    if stream.peek(len(_FILE_MAGIC))[: len(_FILE_MAGIC)] != _FILE_MAGIC:
+        return _parse_stream(stream, file, first)
+    return _indexed(pa.ipc.open_file(pa.PythonFile(stream, mode="r")), file, first)
+
+
+def _indexed(reader: Any, file: SourceFile, first: int) -> _Parsed:
+    numbers = range(first, reader.num_record_batches)
+    return _checked(reader.schema, file), ((number, reader.get_batch(number)) for number in numbers)
+
+
+def _parse_stream(source: Any, file: SourceFile, first: int) -> _Parsed:
     head = source.read(8)
     if head.startswith(_FEATHER_1_MAGIC):
         raise FileFormatError.at(
@@ -228,17 +240,16 @@ def _parse_stream(source: Any, file: SourceFile) -> _Parsed:
     if not head.startswith(_FILE_MAGIC):
         source.seek(0)
     opened = source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
-    return _checked_stream(pa.ipc.open_stream(opened), source, head, file)
+    return _checked_stream(pa.ipc.open_stream(opened), source, head, file, first)
 
 
-def _checked_stream(reader: Any, source: Any, head: bytes, file: SourceFile) -> _Parsed:
-    def batches() -> Iterator[pa.RecordBatch]:
-        yield from reader
-        # A stream that was cut between two batches reads without a complaint; only its end mark tells. Before Arrow
-        # 0.15 that was four bytes of zero.
-        source.seek(source.tell() - 8)
-        last = source.read(8)
-        if last != _END_OF_STREAM and (head[:4] == _END_OF_STREAM[:4] or last[4:] != bytes(4)):
+def _checked_stream(reader: Any, source: Any, head: bytes, file: SourceFile, first: int) -> _Parsed:
+    def batches() -> Iterator[tuple[int, pa.RecordBatch]]:
+        for number, batch in enumerate(reader):
+            if number >= first:
+                yield number, batch
+        source.seek(source.tell() - END_MARK_BYTES)
+        if not has_end_mark(head, source.read(END_MARK_BYTES)):
             raise FileFormatError.at(
                 "an Arrow stream that is cut off: its end mark is missing", file=file.name
             )

@@ -28,7 +28,8 @@ BATCH_ROWS = 100_000
 """... or this many rows."""
 _JOINED_BYTES = 8 << 20
 _LARGEST_BATCH = 256 << 20
-_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+END_MARK_BYTES = 8
+_CONTINUES = b"\xff\xff\xff\xff"
 _FILE_MAGIC = b"ARROW1"
 
 Check = Literal["offsets", "values"]
@@ -214,9 +215,8 @@ def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: Che
             source.seek(0)
             reader: Any = pa.ipc.open_file(source)
         else:
-            # A stream that was cut between two batches reads without a complaint; only its end mark tells.
-            source.seek(max(0, size - len(_END_OF_STREAM)))
-            if source.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
+            source.seek(max(0, size - END_MARK_BYTES))
+            if not has_end_mark(head, source.read(END_MARK_BYTES)):
                 raise FileFormatError.at(
                     "not an Arrow stream, or cut off: its end mark is missing",
                     file=path,
@@ -230,6 +230,22 @@ def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: Che
             for column in table.columns:
                 _check(column, check)
     return own_types(table)
+
+
+def has_end_mark(head: bytes, end: bytes) -> bool:
+    r"""Tells whether an Arrow stream is whole: one that was cut between two batches reads without a complaint.
+
+    Args:
+        head: Its first bytes, at least four.
+        end: Its last `END_MARK_BYTES` bytes.
+
+    Example:
+        >>> has_end_mark(b"\xff\xff\xff\xff", b"\xff\xff\xff\xff\0\0\0\0")
+        True
+    """
+    if head.startswith(_CONTINUES):
+        return end == _CONTINUES + bytes(4)
+    return len(end) >= 4 and end[-4:] == bytes(4)  # Arrow before 0.15
 
 
 def _check(column: pa.ChunkedArray, check: Check) -> None:
