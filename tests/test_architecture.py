@@ -38,7 +38,7 @@ FLOORS = [
 HEAVY = {
     "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "build", "load",
                 "calling", "iterable", "builder", "parquet",
-                "fingerprint", "corpus", "files.borders", "files.compression", "demo", "info", "docs_file", "partial"},
+                "fingerprint", "corpus", "files.borders", "files.compression", "demo", "info", "docs_file", "partial", "hub.server.xet_format"},
     "numpy": {"borrowed", "features", "table", "formats", "formatting", "calling", "engine", "iterable", "dataset", "dataset_dict", "fingerprint",
               "corpus", "docs_file", "search", "parquet", "partial"},
     "faiss": {"search"},

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from gristmill.hub.server import commit_api, files_api, hub_api, lfs_api, manage_api, pages, repo_api
+from gristmill.hub.server import commit_api, files_api, hub_api, lfs_api, manage_api, pages, repo_api, xet_api
 from gristmill.hub.server.errors import Refusal, read_only, repo_not_found
 from gristmill.hub.server.repos import TYPES
 from gristmill.hub.server.routing import Route, split_path
@@ -53,6 +53,9 @@ ROUTES = (
     Route("api/{type}/{id}/discussions/{number}", manage_api.discussion),
     Route("api/{type}/{id}/preupload/{rev}", commit_api.preupload, ("POST",), writes=True),
     Route("api/{type}/{id}/commit/{rev}", commit_api.commit, ("POST",), writes=True),
+    Route("api/{type}/{id}/xet-write-token/{rev}", xet_api.write_token, writes=True),
+    Route("api/xet/v1/xorbs/{prefix}/{hash}", xet_api.xorb, ("POST",), writes=True),
+    Route("api/xet/v1/shards", xet_api.shard, ("POST",), writes=True),
     Route("api/lfs/upload/{token}", lfs_api.upload, ("PUT",)),
     Route("api/lfs/verify/{type}/{id}", lfs_api.verify, ("POST",)),
     Route("{type}/{id}/info/lfs/objects/batch", lfs_api.batch, ("POST",)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -27,7 +26,7 @@ from gristmill.hub.server.operations import (
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.served import Served, flag, read_json
 from gristmill.hub.server.snapshots import Entry, Snapshot
-from gristmill.hub.server.spool import receive
+from gristmill.hub.server.spool import open_spool, receive
 
 _MOST_FILES = 1000
 _LONGEST_LINE = 96 * 1024 * 1024
@@ -103,7 +102,7 @@ async def commit(served: Served, request: Request, values: dict[str, str]) -> Re
     repo = await served.writable_repo(request, values["type"], values["id"])
     author = served.author(request)
     create_pr = flag(request.query_params.get("create_pr"))
-    with await served.save(_spool, served) as body:
+    with await served.save(open_spool, served) as body:
         await receive(request, served, body, _LARGEST_COMMIT)
         header, operations = await served.save(_read_commit, body, History(repo.folder))
     made = await served.write(
@@ -119,10 +118,6 @@ async def commit(served: Served, request: Request, values: dict[str, str]) -> Re
     if made.pull is not None:
         told["pullRequestUrl"] = f"{page}/discussions/{made.pull}"
     return JSONResponse(told)
-
-
-def _spool(served: Served) -> IO[bytes]:
-    return tempfile.TemporaryFile(dir=served.hub.temporary())
 
 
 def _commit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +14,11 @@ from gristmill.hub.server.errors import Refusal
 from gristmill.hub.server.served import Served
 
 _PIECE = 1024 * 1024
+
+
+def open_spool(served: Served) -> IO[bytes]:
+    """Opens a file without a name, for a body that is read again; it is gone when closed, or when the process dies."""
+    return tempfile.TemporaryFile(dir=served.hub.temporary())
 
 
 async def receive(request: Request, served: Served, target: IO[bytes], limit: int) -> tuple[int, str]:
@@ -54,8 +60,20 @@ async def receive(request: Request, served: Served, target: IO[bytes], limit: in
     return size, digest.hexdigest()
 
 
-async def receive_file(request: Request, served: Served, path: Path, limit: int) -> tuple[int, str]:
-    """Writes a request's body to a new file and waits until the disk has it; it is removed if that fails.
+async def receive_file(
+    request: Request, served: Served, path: Path, limit: int, durable: bool = True
+) -> tuple[int, str]:
+    """Writes a request's body to a new file; it is removed if that fails.
+
+    Args:
+        request: The request.
+        served: Does the writing in its threads.
+        path: Where there is no file yet.
+        limit: Most bytes to take.
+        durable: Wait until the disk has it.
+
+    Returns:
+        As `receive`.
 
     Raises:
         Refusal: As `receive`.
@@ -64,7 +82,8 @@ async def receive_file(request: Request, served: Served, path: Path, limit: int)
     try:
         with file:
             result = await receive(request, served, file, limit)
-            await served.save(_sync, file)
+            if durable:
+                await served.save(_sync, file)
     except BaseException:
         path.unlink(missing_ok=True)  # noqa: ASYNC240  # at once, also when the task is being cancelled
         raise
