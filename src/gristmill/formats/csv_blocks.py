@@ -6,6 +6,8 @@ where a cell begins; a file with quotes elsewhere is left to a parser that goes 
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +18,13 @@ from gristmill.errors import DataError
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import RECORD_LIMIT
 
-__all__ = ["RowBlock", "StrayQuote", "end_of_rows", "has_codes", "iter_row_blocks"]
+__all__ = ["RowBlock", "StrayQuote", "end_of_rows", "has_rows", "iter_row_blocks"]
 
 _NEWLINE, _RETURN = b"\n\r"
+
+
+_LAST = 1.5
+"""What is left of a file is one block if it is not longer than so many."""
 
 
 class StrayQuote(Exception):
@@ -96,7 +102,7 @@ def iter_row_blocks(
         line: Lines of the stream before `rest`.
         file: The file, for errors.
         plain: Whether one can go anywhere in the stream.
-        size: Bytes of a block; more only for a longer row.
+        size: Bytes of a block; more only for a longer row, or so that no small one is left over.
         separator: See `end_of_rows`.
         quote: See `end_of_rows`.
 
@@ -108,6 +114,8 @@ def iter_row_blocks(
         # Reading those bytes once more costs less than a copy of the block with them in front.
         stream.seek(offset)
         rest = b""
+        left = os.fstat(stream.fileno()).st_size - offset
+        size = max(size, left + 1) if left <= size * _LAST else size
     wanted, ended = size, False
     while True:
         if len(rest) < wanted and not ended:
@@ -116,8 +124,8 @@ def iter_row_blocks(
             return
         done = ended and len(rest) <= wanted
         data = rest if len(rest) <= wanted else rest[:wanted]
-        end = end_of_rows(data, separator, quote)
-        end = len(data) if done else end
+        # What goes up to the end needs no cut: the parser, which begins at a row, tells rows apart by itself.
+        end = len(data) if done else end_of_rows(data, separator, quote)
         if not end:
             if len(data) > RECORD_LIMIT:
                 raise DataError.at(
@@ -146,38 +154,19 @@ def _filled(stream: Any, rest: bytes, wanted: int) -> tuple[bytes, bool]:
     return parts[0] if len(parts) == 1 else b"".join(parts), False
 
 
-_BEGINNINGS = b"\n\r\t \"'"
 # Pieces that stay in a processor's cache are looked through several times faster.
 _LOOK = 1 << 17
+_SOMETHING = re.compile(rb"[^\r\n]")
 
 
-def has_codes(data: bytes, separator: str) -> bool:
-    """Says whether a cell may begin with a plus, or with a zero that a number would lose: sometimes when none does.
+def has_rows(data: bytes) -> bool:
+    r"""Says whether there is more than line ends.
 
     Example:
-        >>> has_codes(b"1,007", ","), has_codes(b"1,0.5,70,2020-01-02", ",")
-        (True, False)
+        >>> has_rows(b"\n\r\n"), has_rows(b"\n1")
+        (False, True)
     """
-    begins = np.zeros(256, np.bool_)
-    begins[[*_BEGINNINGS, ord(separator)]] = True
-    text = np.frombuffer(b"".join((b"\n\n", data, b"\n")), np.uint8)
-    if b"+" in data and begins[text[np.flatnonzero(text == ord("+")) - 1]].any():
-        return True
-    zero, ten = np.uint8(ord("0")), np.uint8(10)
-    for start in range(2, len(text) - 1, _LOOK):
-        at = text[start : min(start + _LOOK, len(text) - 1)]
-        before, after = text[start - 1 : start - 1 + len(at)], text[start + 1 : start + 1 + len(at)]
-        # All of `begins`, both signs, and some more come before the digits.
-        found = at == zero
-        found &= (before < zero) | (before == ord(separator))
-        found &= ((after - zero) < ten) | ((after | 32) == ord("x"))
-        if found.any():
-            places = np.flatnonzero(found) + start
-            left = text[places - 1]
-            signed = (left == ord("-")) | (left == ord("+"))
-            if (begins[left] | (signed & begins[text[places - 2]])).any():
-                return True
-    return False
+    return _SOMETHING.search(data) is not None
 
 
 def _count(data: bytes, byte: int) -> int:

@@ -10,12 +10,14 @@ import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
+from gristmill.formats.csv_blocks import has_rows
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.csv_scan import Record, RewrittenCsv, bad_row, records, split_lines
 from gristmill.formats.source import SourceFile
@@ -139,9 +141,7 @@ def _head(stream: Any, file: SourceFile, options: CsvOptions) -> Head:
 
 
 def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) -> Head | None:
-    lines = [match.group() for match in _LINE.finditer(data) if match.group()]
-    if not done:
-        lines = lines[:-1]  # it may go on
+    lines = _Lines(data, done)
     first = options.skiprows or 0
     assert isinstance(first, int)  # other forms are rewritten
     header = options.header_row
@@ -163,13 +163,34 @@ def _split_head(data: bytes, done: bool, file: SourceFile, options: CsvOptions) 
         begin = first
     else:
         names = _given(options, len(cells), file) if options.given_names else _named(cells)
-        begin = used if cells else len(lines)
-    return Head(names, begin, data[sum(map(len, lines[:begin])) :])
+        begin = used if cells else len(list(lines))
+    return Head(names, begin, data[lines.start(begin) :])
 
 
-def _texts(lines: list[bytes], first: int, file: SourceFile) -> Iterator[tuple[str, str]]:
-    for i, line in enumerate(lines[first:]):
-        yield from split_lines(Block(line, 0, first + i).text(file))
+class _Lines:
+    """The lines of a file's beginning, found as they are asked for: mostly two of very many are.
+
+    Args:
+        data: The beginning.
+        done: Whether it is the whole file; if not, the last line is left out, as it may go on.
+    """
+
+    def __init__(self, data: bytes, done: bool) -> None:
+        self._data, self._done = data, done
+
+    def __iter__(self) -> Iterator[bytes]:
+        for match in _LINE.finditer(self._data):
+            if match.group() and (self._done or match.end() < len(self._data)):
+                yield match.group()
+
+    def start(self, number: int) -> int:
+        """Gives the place where the line with this index begins, or the last one ends."""
+        return sum(map(len, islice(self, number)))
+
+
+def _texts(lines: _Lines, first: int, file: SourceFile) -> Iterator[tuple[str, str]]:
+    for i, line in enumerate(islice(lines, first, None), first):
+        yield from split_lines(Block(line, 0, i).text(file))
 
 
 def _given(options: CsvOptions, cells: int, file: SourceFile) -> list[str]:
@@ -236,7 +257,7 @@ def _parse(
     """Yields the rows after `progress`; says at the end whether larger blocks are needed to go on."""
     skip = progress.rows
     with opened(file, options) as (head, stream):
-        if not head.names or not head.rest.strip(b"\r\n"):
+        if not head.names or not has_rows(head.rest):
             return False
         wanted, plain = _wanted(head.names, options, columns), options.plain
         bad = BadRows(file, plain)

@@ -1,8 +1,8 @@
-"""CSV parsed a block at a time, several at once, each column as what it is thought to be.
+"""CSV parsed a block at a time, several at once.
 
-Arrow's parser makes numbers of bytes much faster than of text, so columns are parsed as what they were in the blocks
-before. Where that fails, or might hide something (a leading zero, a number that a float would round), the block's text
-is looked at.
+While types are being settled all cells are parsed as text, since that is what says whether a number would lose something
+(a leading zero, digits beyond those of a float). Once they are known, Arrow's parser makes numbers at once; in a block
+where that fails the text is looked at.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from gristmill.formats.base import one_batch
-from gristmill.formats.csv_blocks import RowBlock, StrayQuote, has_codes, iter_row_blocks
+from gristmill.formats.csv_blocks import RowBlock, StrayQuote, has_rows, iter_row_blocks
 from gristmill.formats.csv_cells import BadRows, Head, cell_batches, opened
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.csv_scan import bad_row, records, split_lines
-from gristmill.formats.csv_settle import EXACT, KINDS, kind_of, largest, spellings
+from gristmill.formats.csv_settle import EXACT, kind_of, largest, settled, spellings
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import bad_encoding, check_utf8
 
 __all__ = ["Piece", "iter_pieces", "iter_settled"]
 
-_TYPED = ("bool", "int", "big", "float")
 _STRING = pa.string()
 
 
@@ -133,7 +132,7 @@ def _cut_pieces(
     file: SourceFile, options: CsvOptions, columns: Sequence[str] | None, start: Position, parse: Parse
 ) -> Iterator[Piece]:
     with opened(file, options) as (head, stream):
-        if not head.names or not head.rest.strip(b"\r\n"):
+        if not head.names or not has_rows(head.rest):
             return
         parser = _Parser(file, options, head, columns)
         goes_on = start.offset >= head.offset and start.row > 0
@@ -231,42 +230,20 @@ class _Parser:
     def settle(
         self, block: RowBlock, guess: dict[str, str], literal: set[str]
     ) -> tuple[Any, Mapping[str, str]]:
-        """Parses columns as what they were before, and finds what they are."""
+        """Finds what columns hold, knowing what they held before, and makes values of it."""
         if not self._check(block):
             return None, {}
-        types = {
-            name: KINDS[kind]
-            for name, kind in guess.items()
-            if kind in _TYPED and name not in literal and self._can_type
-        }
-        batch, bad = self._typed(block, types) if types else (None, self.bad)
-        if batch is None:
-            batch, types = self._text(block, self._wanted), {}
-        else:
-            self.bad.add(bad)  # they count once, with the parse that is used
+        batch = self._text(block, self._wanted)
         kinds: dict[str, str] = {}
-        doubtful = []
-        codes = bool(types) and has_codes(block.data, self._plain.separator)
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if name in literal or guess.get(name) == "text":
+        columns = batch.columns
+        for i, name in enumerate(batch.schema.names):
+            if name in literal:
                 kinds[name] = "text"
-            elif name not in types:
-                kinds[name] = kind_of(column, self._options)
-            elif types[name] == pa.bool_():
-                kinds[name] = "bool"
-            elif codes or (types[name] == pa.float64() and _may_be_rounded(column)):
-                doubtful.append(name)
-            elif types[name] == pa.int64():
-                kinds[name] = "big" if largest(column) >= EXACT else "int"
-            else:
-                kinds[name] = "float"
-        if doubtful:
-            text = self._text(block, doubtful, count=False)
-            for name in doubtful:
-                kinds[name] = kind_of(text.column(name), self._options)
-                if kinds[name] not in ("int", "big", "float"):
-                    batch = batch.set_column(batch.schema.names.index(name), name, text.column(name))
-        return batch, kinds
+                continue
+            kinds[name], values = settled(columns[i], self._options, guess.get(name, "null"))
+            if values is not None:
+                columns[i] = values
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), kinds
 
     def _check(self, block: RowBlock) -> bool:
         """Says whether a block has rows.
@@ -279,9 +256,9 @@ class _Parser:
         except UnicodeDecodeError as error:
             line = block.line + block.data.count(b"\n", 0, error.start) + 1
             raise bad_encoding(self._file, line, error) from error
-        return bool(block.data.strip(b"\r\n"))
+        return has_rows(block.data)
 
-    def _text(self, block: RowBlock, columns: Sequence[str], count: bool = True) -> Any:
+    def _text(self, block: RowBlock, columns: Sequence[str]) -> Any:
         bad = BadRows(self._file, self._plain)
         try:
             batch = self._parse(block, {}, columns, bad)
@@ -292,8 +269,7 @@ class _Parser:
             raise bad_row(
                 self._file, self._line_of_bad_row(block), row.actual_columns, row.expected_columns, row.text
             ) from error
-        if count:
-            self.bad.add(bad)
+        self.bad.add(bad)
         return batch
 
     def _line_of_bad_row(self, block: RowBlock) -> int | None:
