@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -229,7 +229,7 @@ class Caller(Call):
 
     def _rows(self, block: Block, start: int) -> Any:
         if self._is_lazy:
-            return map(partial(LazyRow, block), range(block.num_rows))
+            return LazyRow.each_of(block)
         return self._reader.rows_at(range(start, start + block.num_rows))
 
     def _arguments(self, block: Block, start: int) -> Any:
