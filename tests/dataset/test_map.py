@@ -1,9 +1,11 @@
+import datetime as dt
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import textwrap
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -403,3 +405,37 @@ def test_changed_columns_keep_their_type_at_any_nesting():
     wider = ds.map(lambda row: {"a": [{"x": 2**40, "y": "s"}], "b": 2})
     assert wider[0] == {"a": [{"x": 2**40, "y": "s"}], "b": 2, "c": {"t": "v"}}
     assert wider.features["b"] == Value("int64")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "before", "after", "expected"),
+    [
+        ("date32", dt.date(2000, 1, 1), dt.datetime(2000, 1, 1, 5), "timestamp[us]"),  # noqa: DTZ001
+        ("date32", dt.date(2000, 1, 1), dt.date(2000, 1, 2), "date32"),
+        ("date32", dt.date(2000, 1, 1), 5, "int64"),
+        ("time32[s]", dt.time(1), dt.time(1, 2, 3, 4), "time64[us]"),
+        ("time32[s]", dt.time(1), dt.time(1, 2, 3), "time32[s]"),
+        ("timestamp[s]", dt.datetime(2000, 1, 1), dt.datetime(2000, 1, 1, 0, 0, 0, 5), "timestamp[us]"),  # noqa: DTZ001
+        ("timestamp[s]", dt.datetime(2000, 1, 1), dt.datetime(2000, 1, 1, 5), "timestamp[s]"),  # noqa: DTZ001
+        ("timestamp[us]", dt.datetime(2000, 1, 1), dt.datetime(2000, 1, 1, tzinfo=dt.timezone.utc), "timestamp[us, tz=UTC]"),  # noqa: DTZ001
+        ("timestamp[us]", dt.datetime(2000, 1, 1), 5, "int64"),  # noqa: DTZ001
+        ("timestamp[us, tz=UTC]", dt.datetime(2000, 1, 1), dt.datetime(2000, 1, 1), "timestamp[us]"),  # noqa: DTZ001
+        ("duration[s]", dt.timedelta(1), dt.timedelta(microseconds=5), "duration[us]"),
+        ("duration[s]", dt.timedelta(1), 5, "int64"),
+        ("decimal128(5, 2)", Decimal("1.25"), Decimal("1.5"), "decimal128(5, 2)"),
+        ("decimal128(5, 2)", Decimal("1.25"), 2, "decimal128(5, 2)"),
+        ("decimal128(5, 2)", Decimal("1.25"), Decimal("1.255"), "decimal128(4, 3)"),
+        ("string_view", "a", b"\xff", "binary"),
+        ("string_view", "a", "b", "string_view"),
+        ("fixed_size_binary[1]", b"a", "b", "string"),
+        ("float32", 1.5, 1e300, "float64"),
+        ("float32", 1.5, float("inf"), "float32"),
+    ],
+)  # fmt: skip
+def test_the_type_before_never_changes_what_was_returned(dtype, before, after, expected):
+    for wrap, feature in ((lambda value: value, Value(dtype)), (lambda value: [value], List(Value(dtype)))):
+        ds = Dataset.from_dict({"a": [wrap(before)]}, features=Features({"a": feature}))
+        changed = ds.map(lambda row: {"a": wrap(after)})  # noqa: B023
+        assert changed["a"][:] == [wrap(after)]
+        found = changed.features["a"]
+        assert found == (Value(expected) if isinstance(feature, Value) else List(Value(expected)))

@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 import operator
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -124,3 +125,32 @@ def test_many_splits():
     parts = DatasetDict({"t": Dataset.from_dict({"a": [2, 1]}, features=Features({"a": Value("int8")}))})
     assert parts.sort("a", reverse=True)["t"]["a"][:] == [2, 1]
     assert parts.sort("a")["t"]["a"][:] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("string_view", ["b", None, "a", "", "b", None]),
+        ("binary_view", [b"b", None, b"a", b"", b"b", None]),
+        ("float16", [1.5, None, 0.5, -1.0, 1.5, None]),
+        (
+            "decimal32(5, 2)",
+            [Decimal("2.50"), None, Decimal("1.25"), Decimal("-3.00"), Decimal("2.50"), None],
+        ),
+        (
+            "decimal64(12, 2)",
+            [Decimal("2.50"), None, Decimal("1.25"), Decimal("-3.00"), Decimal("2.50"), None],
+        ),
+    ],
+)
+def test_types_that_arrow_does_not_sort_itself(dtype, values):
+    ds = Dataset.from_dict({"a": values}, features=Features({"a": Value(dtype)}))
+    there = [value for value in values if value is not None]
+    assert ds.sort("a")["a"][:] == [*sorted(there), None, None]
+    assert ds.sort("a").features == ds.features
+    assert ds.unique("a") == list(dict.fromkeys(values))
+    encoded = ds.class_encode_column("a")
+    names = encoded.features["a"].names
+    assert [None if i is None else names[i] for i in encoded["a"]] == [
+        None if value is None else str(value) for value in values
+    ]

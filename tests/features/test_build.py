@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -73,6 +74,7 @@ def test_conflict_names_row_and_column_path(values, place):
         ([object()], "row 0"),
         (["\ud800"], "row 0"),
         ([None, {1: 2}], 'row 1, column "c": the key 1'),
+        ([None, {"\ud800": 2}], 'row 1, column "c": the key .*must be text'),
         ([[1], np.array(1)], "without dimensions"),
     ],
 )
@@ -208,3 +210,39 @@ def test_lists_of_plain_items(values, type_):
     built = array_from_values(values)
     assert built.type == pa.list_(type_)
     assert built.to_pylist() == [None if row is None else list(row) for row in values]
+
+
+NAIVE = dt.datetime(2000, 1, 1)  # noqa: DTZ001
+AWARE = dt.datetime(2000, 1, 1, tzinfo=dt.timezone.utc)
+
+
+@pytest.mark.parametrize(
+    "values", [[NAIVE, AWARE], [None, AWARE, NAIVE], [[NAIVE], [AWARE]], [NAIVE, pd.Timestamp(AWARE)]]
+)
+def test_dates_with_and_without_a_zone_do_not_mix(values):
+    with pytest.raises(SchemaConflictError, match="UTC"):
+        table_from_columns({"c": values})
+
+
+def test_zones_are_kept_or_refused():
+    later = dt.datetime(2000, 1, 1, 5, 30, tzinfo=dt.timezone(dt.timedelta(hours=5, minutes=30)))
+    column = table_from_columns({"c": [AWARE, later]})["c"]
+    assert column.type == pa.timestamp("us", "UTC")
+    assert column.to_pylist() == [AWARE, AWARE]
+    with pytest.raises(CastError, match=r"row 1.*time zone"):
+        table_from_columns({"c": [dt.time(1), dt.time(1, tzinfo=dt.timezone.utc)]})
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (np.array([1, 258], ">i4"), [1, 258]),
+        (np.array([[1.5, 2]], ">f8"), [[1.5, 2]]),
+        (np.array(["2000", "NaT"], "M8[Y]"), [dt.date(2000, 1, 1), None]),
+        (np.array(["2000-01-01T05"], "M8[h]"), [dt.datetime(2000, 1, 1, 5)]),  # noqa: DTZ001
+        (np.array([90], "m8[m]"), [dt.timedelta(minutes=90)]),
+        ([np.datetime64("2000-02", "M"), None], [dt.date(2000, 2, 1), None]),
+    ],
+)
+def test_numbers_and_times_of_numpy_that_arrow_has_in_another_form(array, expected):
+    assert table_from_columns({"c": array})["c"].to_pylist() == expected

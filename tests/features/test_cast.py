@@ -44,6 +44,10 @@ LABEL = ClassLabel(names=["neg", "pos"])
         (pa.array([[{"a": 1}, {"a": 2}], None]), Sequence({"a": Value("int8")}), [{"a": [1, 2]}, None]),
         (pa.array([dt.date(2020, 1, 2)]), Value("timestamp[s]"), [dt.datetime(2020, 1, 2)]),  # noqa: DTZ001
         (pa.array([[1], [2]], pa.list_view(pa.int8())), List(Value("int8")), [[1], [2]]),
+        (pa.array(["01:02:03", None, "23:59"]), Value("time32[s]"), [dt.time(1, 2, 3), None, dt.time(23, 59)]),
+        (pa.array(["01:02:03.5"], pa.large_string()), Value("time64[us]"), [dt.time(1, 2, 3, 500000)]),
+        (pa.array([["a"], None], pa.list_(pa.string_view())), List(Value("string_view"), length=1), [["a"], None]),
+        (pa.array([[b"a"], None]), List(Value("binary_view"), length=1), [[b"a"], None]),
     ],
 )  # fmt: skip
 def test_values_are_kept(array, feature, expected):
@@ -68,6 +72,8 @@ def test_values_are_kept(array, feature, expected):
         (pa.array([1, 2]), Value("bool"), ["row 1", "2"]),
         (pa.array(["1", "x"]), Value("int64"), ["row 1", "'x'"]),
         (pa.array([b"\xff"]), Value("string"), ["row 0"]),
+        (pa.array(["01:02:03", "25:00:00"]), Value("time32[s]"), ["row 1", "25:00:00"]),
+        (pa.array(["01:02:03.5"]), Value("time32[s]"), ["row 0", "01:02:03.5"]),
         (pa.array([1.239]), Value("decimal128(5, 2)"), ["row 0", "1.239"]),
         (pa.array([dt.datetime(2020, 1, 1, 5)]), Value("date32"), ["row 0"]),  # noqa: DTZ001
         (pa.array([{"a": 1}]), Value("string"), ["can't become string"]),

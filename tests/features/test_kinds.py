@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gristmill.errors import CastError, FileMissingError, InvalidArgumentError
+from gristmill.errors import CastError, FileError, FileFormatError, FileMissingError, InvalidArgumentError
 from gristmill.features import ClassLabel, Features, LargeList, List, Sequence, Value
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 
@@ -156,3 +156,53 @@ def test_union_has_no_feature():
     union = pa.sparse_union([pa.field("a", pa.int8())])
     with pytest.raises(CastError, match="no feature"):
         from_arrow_type(union)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"num_classes": -1}, {"num_classes": 2.0}, {"num_classes": "2"}, {"num_classes": True}, {"names": "abc"}, {"names": b"abc"},
+     {"names": 5}, {"names": ["a", "\ud800"]}, {"names_file": 3}, {"names_file": ""}, {"names_file": "a\0b"}],
+)  # fmt: skip
+def test_classes_from_odd_arguments(wrong):
+    with pytest.raises(InvalidArgumentError, match=next(iter(wrong))):
+        ClassLabel(**wrong)
+
+
+def test_files_of_names_that_are_no_text(tmp_path):
+    file = tmp_path / "names.txt"
+    file.write_bytes(b"\xef\xbb\xbfneg\r\npos\r\n")
+    assert ClassLabel(names_file=str(file)).names == ["neg", "pos"]
+    file.write_bytes(b"\xe9\n")
+    with pytest.raises(FileFormatError, match=r"names\.txt.*UTF-8"):
+        ClassLabel(names_file=str(file))
+    with pytest.raises(FileError, match="names_file="):
+        ClassLabel(names_file=str(tmp_path))
+
+
+def test_more_digits_than_a_number_may_have_are_no_class():
+    with pytest.raises(InvalidArgumentError, match="no class name"):
+        ClassLabel(num_classes=2).str2int("9" * 5000)
+
+
+@pytest.mark.parametrize("length", [-2, 1.5, "2", True, None, 2**31, 10**30])
+def test_lengths_of_lists_are_whole_numbers(length):
+    with pytest.raises(InvalidArgumentError, match="length="):
+        List(Value("int8"), length=length)
+
+
+def test_truth_in_words_is_read_as_a_cast_reads_it():
+    feature = Value("bool")
+    words = ["true", "False", "1", "0", "TRUE"]
+    cast = pa.array(words).cast(pa.bool_()).to_pylist()
+    assert [feature.encode_example(word) for word in words] == cast == [True, False, True, False, True]
+    with pytest.raises(CastError, match="'yes' is no bool"):
+        feature.encode_example("yes")
+
+
+@pytest.mark.parametrize("name", [3, None, b"a", "\ud800"])
+def test_columns_have_text_as_names(name):
+    with pytest.raises(InvalidArgumentError, match="name must be text"):
+        Features({name: Value("int8")})
+    if isinstance(name, str):
+        with pytest.raises(InvalidArgumentError, match="name must be text"):
+            Features({"a": [{name: Value("int8")}]})

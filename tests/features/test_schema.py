@@ -2,6 +2,7 @@
 
 import json
 import logging
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -126,7 +127,21 @@ def test_metadata_counts_only_where_it_fits_the_column():
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"[]", b"{", b'{"info": 3}', b'{"info": {"features": {"a": {"_type": "Value"}}}}', b"\xff"]
+    "text",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"info": 3}',
+        b'{"info": {"features": {"a": {"_type": "Value"}}}}',
+        b"\xff",
+        b'{"info": {"features": {"\\ud800": {"dtype": "int8", "_type": "Value"}}}}',
+        b'{"info": {"features": {"a": {"num_classes": 1000000000000, "_type": "ClassLabel"}}}}',
+        b'{"info": {"features": {"a": {"names": ["\\ud800"], "_type": "ClassLabel"}}}}',
+        b'{"info": {"features": {"a": {"feature": {"dtype": "int8", "_type": "Value"}, "length": 1e30, "_type": "List"}}}}',
+        b'{"info": {"features": {"a": {"feature": {"dtype": "int8", "_type": "Value"}, "length": "x", "_type": "List"}}}}',
+        b'{"info": {"features": {"a": ' + b'{"_type": "List", "feature": ' * 900 + b"1" + b"}" * 903,
+    ],
 )
 def test_damaged_metadata_is_not_used(text):
     schema = pa.schema({"a": pa.int8()}, metadata={b"huggingface": text})
@@ -237,3 +252,27 @@ def test_every_form_gives_the_features_back(tree):
     assert Features.from_arrow_schema(features.arrow_schema) == features
     assert Features.from_dict(json.loads(json.dumps(features.to_dict()))) == features
     assert Features._from_yaml_list(json.loads(json.dumps(features._to_yaml_list()))) == features
+
+
+def test_types_nested_without_end_are_refused():
+    plain, card = {"_type": "Value", "dtype": "int8"}, {"list": "int8"}
+    for _ in range(5000):
+        plain, card = {"_type": "List", "feature": plain}, {"list": card}
+    with pytest.raises(InvalidArgumentError, match="nested too deep"):
+        Features.from_dict({"a": plain})
+    with pytest.raises(InvalidArgumentError, match="nested too deep"):
+        Features._from_yaml_list([{"name": "a", **card}])
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "ab", b"ab", [{"c": 1}]])
+def test_examples_and_columns_of_the_wrong_shape(wrong):
+    features: Any = Features({"c": Value("int8")})
+    for call in (features.encode_batch, features.decode_batch, features.decode_example):
+        with pytest.raises(InvalidArgumentError, match="a dict of values by column"):
+            call(wrong)
+    if not isinstance(wrong, list):
+        for call in (features.encode_column, features.decode_column):
+            with pytest.raises(InvalidArgumentError, match='column "c"'):
+                call(wrong, "c")
+    with pytest.raises(InvalidArgumentError, match="max_depth"):
+        features.flatten("2")

@@ -1,10 +1,12 @@
 """Polars frames share Arrow's memory."""
 
+import re
 from typing import Any
 
 import pytest
 
-from gristmill import Dataset
+from gristmill import Dataset, Features, Value
+from gristmill.errors import DataError
 
 pl = pytest.importorskip("polars", reason="polars is not installed")
 
@@ -34,3 +36,11 @@ def test_map_takes_and_gives_frames():
     ds = Dataset.from_dict({"i": [1, 2, 3]}).with_format("polars")
     doubled = ds.map(lambda frame: frame.with_columns(j=pl.col("i") * 2), batched=True)
     assert doubled.with_format(None)[:] == {"i": [1, 2, 3], "j": [2, 4, 6]}
+
+
+@pytest.mark.parametrize("dtype", ["decimal256(76, 2)", "timestamp[us, tz=+05:30]"])
+def test_what_polars_can_not_hold_is_named(dtype):
+    ds = Dataset.from_dict({"x": [None]}, features=Features({"x": Value(dtype)})).with_format("polars")
+    for read in (lambda: ds[:], lambda: ds[0], lambda: ds["x"][:]):
+        with pytest.raises(DataError, match=re.escape(dtype.partition("(")[0])):
+            read()

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from gristmill.dataset import Dataset
-from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
+from gristmill.errors import ColumnNotFoundError, DataError, InvalidArgumentError
 from gristmill.formatting import LazyBatch, LazyRow
 
 
@@ -156,3 +156,23 @@ def test_a_row_handed_out_belongs_to_the_caller(ds):
         row["i"] = None
     assert [ds[i]["r"] for i in range(3)] == [[1, 2], [3, 4], [5, 6]]
     assert [ds[i]["i"] for i in range(3)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2**30], pa.date32()),
+        pa.array([1, 2**60], pa.timestamp("s")),
+        pa.array([1, 2**60], pa.duration("s")),
+        pa.array([1, 2], pa.timestamp("s", "Mars/Base")),
+        pa.array([1, 2], pa.timestamp("s", "../../etc/passwd")),
+        pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0\2\0\0\0"), pa.py_buffer(b"a\xff")]),
+    ],
+)  # fmt: skip
+def test_values_that_python_has_not_are_named(column):
+    ds = Dataset(pa.table({"fine": [1, 2], "odd": column}))
+    for read in (lambda: ds[:], lambda: ds[1], lambda: list(ds), lambda: ds["odd"][1], ds.to_list):
+        with pytest.raises(DataError, match=r'column "odd".*with_format\("arrow"\)'):
+            read()
+    assert ds["fine"][:] == [1, 2]
+    assert ds.with_format("arrow")[:].column("odd").type == column.type

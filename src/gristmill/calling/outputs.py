@@ -6,10 +6,13 @@ import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gristmill.calling.caller import as_table
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
@@ -18,6 +21,7 @@ from gristmill.features.cast import cast_array
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.kinds import ClassLabel
 from gristmill.features.mixed import array_of_mixed
+from gristmill.features.visit import leaf_arrays
 from gristmill.formatting import LazyBatch, LazyRow
 from gristmill.formatting.lazy import Block
 from gristmill.table.view import rows_without_columns
@@ -218,7 +222,9 @@ class Outputs:
                 pass  # something else by now: the values decide
         if hint is not None and type(values) is list and _takes_as_they_are(hint, values):
             try:
-                return pa.array(values, hint)
+                array = pa.array(values, hint)
+                if not _has_infinity(array):
+                    return array  # an infinity may be a number too large for the type
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
                 pass  # not of that type after all: the values decide
         make = array_of_mixed if self.mixed else array_from_values
@@ -247,8 +253,9 @@ class Outputs:
 def _takes_as_they_are(kind: pa.DataType, values: Sequence[Any]) -> bool:
     """Says whether values can be handed to Arrow with a type.
 
-    Given a type, Arrow cuts fractions off, reads bytes as text and drops keys that a struct type does not have, all
-    without a word; so the Python types are looked at first, which costs less than inferring them.
+    Given a type, Arrow cuts off fractions, hours, microseconds and time zones, reads bytes as text and drops keys that a
+    struct type does not have, all without a word; so the Python types are looked at first, which costs less than
+    inferring them.
     """
     kinds = set(map(type, values)) - {_NOTHING}
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
@@ -259,7 +266,7 @@ def _takes_as_they_are(kind: pa.DataType, values: Sequence[Any]) -> bool:
     for belongs, allowed in _EXACT:
         if belongs(kind):
             return kinds <= allowed
-    return not pa.types.is_nested(kind)
+    return not kinds
 
 
 _EXACT: list[tuple[Callable[[pa.DataType], bool], set[type]]] = [
@@ -270,7 +277,20 @@ _EXACT: list[tuple[Callable[[pa.DataType], bool], set[type]]] = [
     (pa.types.is_large_string, {str}),
     (pa.types.is_binary, {bytes}),
     (pa.types.is_large_binary, {bytes}),
+    (pa.types.is_string_view, {str}),
+    (pa.types.is_binary_view, {bytes}),
+    (pa.types.is_fixed_size_binary, {bytes}),
+    (pa.types.is_date, {date}),
+    (pa.types.is_decimal, {Decimal, int}),
 ]
+
+
+def _has_infinity(array: pa.Array) -> bool:
+    return any(
+        pc.any(pc.is_inf(leaf)).as_py()
+        for leaf in leaf_arrays(array)
+        if pa.types.is_floating(leaf.type) and leaf.type.bit_width < 64
+    )
 
 
 def _columns_of_like(answers: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any]] | None:
@@ -308,5 +328,6 @@ _FAMILIES: list[Callable[[pa.DataType], bool]] = [
     pa.types.is_decimal,
     pa.types.is_duration,
     pa.types.is_time,
-    pa.types.is_timestamp,
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
 ]

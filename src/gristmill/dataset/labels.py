@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from gristmill.arguments import check_column, whole_number
 from gristmill.dataset.place import Place
 from gristmill.dataset.rewriting import rewrite
-from gristmill.dataset.sorting import distinct_values
+from gristmill.dataset.sorting import comparable, distinct_values
 from gristmill.errors import InvalidArgumentError, suggest
 from gristmill.features import ClassLabel, Features, LargeList, List, Value
 from gristmill.table.view import View
@@ -28,7 +28,7 @@ class _Encode:
     ids: pa.Array
 
     def __call__(self, table: pa.Table, _: int) -> pa.Table:
-        positions = pc.index_in(table.column(0), value_set=self.values)
+        positions = pc.index_in(comparable(table.column(0)), value_set=self.values)
         return pa.table({self.name: self.ids.take(positions.combine_chunks())})
 
 

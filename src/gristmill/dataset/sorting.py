@@ -52,7 +52,7 @@ def sorted_rows(
     if not order or view.num_rows < 2:
         return range(view.num_rows)
     # By number: pyarrow reads a dot in a column's name as the way to a field of a struct.
-    columns = {str(position): table.column(keys[position]) for position, _ in order}
+    columns = {str(position): comparable(table.column(keys[position])) for position, _ in order}
     try:
         rows = pc.sort_indices(pa.table(columns), options=_options(order, _PLACEMENTS[null_placement]))
     except (pa.ArrowTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
@@ -69,6 +69,30 @@ def _options(order: Sequence[tuple[int, str]], placement: str) -> pc.SortOptions
     return pc.SortOptions(keys, null_placement=placement)
 
 
+def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Gives the values of a column in a type that Arrow can sort, find and count; most are in one already.
+
+    Args:
+        column: Half floats, short decimals and views of text and bytes become the same values of a wider type.
+
+    Example:
+        >>> comparable(pa.chunked_array([["a"]], pa.string_view())).type
+        DataType(large_string)
+    """
+    kind = column.type
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    wider = _WIDER.get(kind)
+    return column if wider is None else column.cast(wider)
+
+
+_WIDER = {
+    pa.float16(): pa.float32(),
+    pa.string_view(): pa.large_string(),
+    pa.binary_view(): pa.large_binary(),
+}
+
+
 def distinct_values(view: View, name: str) -> pa.Array:
     """Finds the values of a column, each once, in order of appearance; None counts as one.
 
@@ -83,7 +107,7 @@ def distinct_values(view: View, name: str) -> pa.Array:
     name = check_column(name, view.names)
     column = view.table([name]).column(0)
     try:
-        return pc.unique(column)
+        return pc.unique(comparable(column))
     except pa.ArrowNotImplementedError as error:
         raise InvalidArgumentError(
             f'Column "{name}" holds {column.type}; distinct values are found of plain values only. Flatten it, or map '

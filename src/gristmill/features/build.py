@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +22,7 @@ from gristmill.features.cast import cast_array, cast_table
 from gristmill.features.convert import to_arrow_type
 from gristmill.features.encode import encode_value, needs_encoding
 from gristmill.features.infer import TypeConflict, unify_types
-from gristmill.features.kinds import FeatureType
+from gristmill.features.kinds import FeatureType, is_text
 from gristmill.features.schema import Features
 from gristmill.features.visit import storage_type, with_type
 
@@ -64,7 +65,7 @@ def table_from_columns(
         a: double
     """
     for name in mapping:
-        if not _is_text(name):
+        if not is_text(name):
             raise InvalidArgumentError(f"A column's name must be text, not {shorten(name)}.")
     lengths = {name: _length(column, name) for name, column in mapping.items()}
     if len(set(lengths.values())) > 1:
@@ -134,17 +135,11 @@ def columns_of_rows(
         if not isinstance(row, Mapping):
             raise CastError.at(f"a row must be a dict, not {shorten(row)}", file=file, row=first_row + i)
         names.update(dict.fromkeys(row))
-    if not all(map(_is_text, names)):
-        odd = next(name for name in names if not _is_text(name))
+    if not all(map(is_text, names)):
+        odd = next(name for name in names if not is_text(name))
         at = next((i for i, row in enumerate(rows) if odd in row), 0)
         raise CastError.at(f"a column's name must be text, not {shorten(odd)}", file=file, row=first_row + at)
     return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _is_text(name: Any) -> bool:
-    return isinstance(name, str) and (
-        name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
-    )
 
 
 def array_from_values(
@@ -234,10 +229,22 @@ def _build_numpy(array: np.ndarray[Any, Any]) -> Any:
         # Fixed-width numpy text is padded text: as Python values it is what the user sees.
         return _build_list(list(array) if array.ndim > 1 else array.tolist())
     if array.ndim == 1:
-        return _arrow(array)
+        return _arrow(_as_arrow_has(array))
     size = array.shape[1]
     items = _build_numpy(array.reshape(-1, *array.shape[2:]))
     return pa.ListArray.from_arrays(np.arange(len(array) + 1, dtype=np.int64) * size, items)
+
+
+def _as_arrow_has(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Brings numbers to this machine's order of bytes, and times to a unit that Arrow has."""
+    if array.dtype.kind in "Mm":
+        unit = np.datetime_data(array.dtype)[0]
+        kind = f"{array.dtype.kind}8"
+        if unit in ("Y", "M", "W") and array.dtype.kind == "M":
+            return array.astype(f"{kind}[D]")
+        if unit in ("W", "D", "h", "m") and not (unit == "D" and array.dtype.kind == "M"):
+            return array.astype(f"{kind}[s]")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 _LISTS = (list, tuple, np.ndarray)
@@ -263,9 +270,25 @@ def _build_list(values: list[Any]) -> Any:
             return _build_list([None if value is None else _as_array(value)[()] for value in values])
         plain = _plain_lists(values) if kinds <= {list, tuple} else None
         return _build_lists(values) if plain is None else plain
+    if any(issubclass(kind, datetime | time) for kind in kinds):
+        _check_zones(values)
     if len(kinds) == 1 or kinds <= {int, float}:
         return _arrow(values)
     return _build_mixed(values)
+
+
+def _check_zones(values: list[Any]) -> None:
+    # Arrow drops the zone of a time, and of a date where the first one has none.
+    zoned: bool | None = None
+    for index, value in enumerate(values):
+        has = getattr(value, "tzinfo", None) is not None
+        if has and isinstance(value, time):
+            raise _Conflict(index, f"{value!r} has a time zone, which no type of times holds")
+        if isinstance(value, datetime):
+            if zoned not in (None, has):
+                with_zone, without = pa.timestamp("us", "UTC"), pa.timestamp("us")
+                raise _Conflict(index, *((without, with_zone) if has else (with_zone, without)))
+            zoned = has
 
 
 def _plain_lists(values: list[Any]) -> Any:
@@ -292,7 +315,7 @@ def _as_array(value: Any) -> np.ndarray[Any, Any]:
 
 def _build_structs(values: list[Any]) -> Any:
     names = dict.fromkeys(itertools.chain.from_iterable(value for value in values if value is not None))
-    odd = next((name for name in names if not isinstance(name, str)), None)
+    odd = next((name for name in names if not is_text(name)), None)
     if odd is not None:
         row = next(i for i, value in enumerate(values) if value is not None and odd in value)
         raise _Conflict(row, f"the key {odd!r:.80} of a dict must be text")
@@ -402,8 +425,8 @@ def _rescue(values: Sequence[Any], type_: Any, error: Exception) -> Any:
         else:
             dates = np.full(len(values), "NaT", times.dtype)
             dates[there] = times
-            with contextlib.suppress(pa.ArrowNotImplementedError):  # months and years
-                return pa.array(dates)
+            with contextlib.suppress(pa.ArrowNotImplementedError):  # differences of months and years
+                return pa.array(_as_arrow_has(dates))
     fits = _takes if kinds != {int, float} else _takes_as_float
     index = next((i for i, value in enumerate(values) if not fits(value, type_)), None)
     reason = (str(error).splitlines() or [type(error).__name__])[0]

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.errors import CastError, shorten, suggest
-from gristmill.features.convert import to_arrow_type
+from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List
 from gristmill.features.schema import Features
-from gristmill.features.visit import flat_items
+from gristmill.features.visit import flat_items, map_leaves
 
 __all__ = [
     "Misfit",
@@ -29,6 +29,7 @@ __all__ = [
     "is_list_type",
     "list_parts",
     "plain_array",
+    "take",
 ]
 
 
@@ -176,7 +177,7 @@ def _cast_scalars(array: Any, target: Any) -> Any:
     if pt.is_null(array.type):
         return pa.nulls(len(array), target)
     try:
-        result = pc.cast(array, target)
+        result = _converted(array, target)
     except pa.ArrowNotImplementedError as error:
         raise Misfit(None, f"{array.type} can't become {target}") from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
@@ -185,6 +186,15 @@ def _cast_scalars(array: Any, target: Any) -> Any:
         raise Misfit(index, f"{value} does not fit into {target} ({reason})") from error
     _check_kept(array, result, target)
     return result
+
+
+def _converted(array: Any, target: Any) -> Any:
+    if pt.is_time(target) and (pt.is_string(array.type) or pt.is_large_string(array.type)):
+        # Arrow reads times only where there is a day as well.
+        day, nothing = pa.scalar("1970-01-01T", array.type), pa.scalar("", array.type)
+        moments = pc.cast(pc.binary_join_element_wise(day, array, nothing), pa.timestamp(target.unit))
+        return pc.cast(moments, target)
+    return pc.cast(array, target)
 
 
 def _check_kept(array: Any, result: Any, target: Any) -> None:
@@ -215,7 +225,7 @@ def _first_misfit(array: Any, target: Any, error: Exception) -> tuple[int | None
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            pc.cast(array.slice(low, middle - low), target)
+            _converted(array.slice(low, middle - low), target)
         except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as found:
             high, error = middle, found
         else:
@@ -325,11 +335,35 @@ def _fixed(array: Any, offsets: Any, items: Any, target: Any) -> Any:
         raise Misfit(int(wrong[0]), f"a list of {lengths[wrong[0]]} items where {size} are asked for")
     if not valid.all():
         positions = starts[:-1, None] + np.arange(size)
-        items = items.take(pa.array(positions.ravel(), mask=np.repeat(~valid, size)))
+        items = take(items, pa.array(positions.ravel(), mask=np.repeat(~valid, size)))
         return pa.FixedSizeListArray.from_arrays(items, type=target, mask=pa.array(~valid))
     if size == 0:  # Arrow can't tell the number of empty lists from their items
         return pa.array([[]] * len(array), type=target)
     return pa.FixedSizeListArray.from_arrays(items, type=target)
+
+
+_PLAIN = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+def take(array: pa.Array, indices: pa.Array) -> pa.Array:
+    """Gives the values at some positions, also of views of text and bytes, for which Arrow has no such kernel.
+
+    Args:
+        array: An array.
+        indices: The positions; a null gives a null.
+
+    Example:
+        >>> take(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
+        ['b', None]
+    """
+    try:
+        return array.take(indices)
+    except pa.ArrowNotImplementedError:
+        plain = map_leaves(array.type, lambda leaf: _PLAIN.get(leaf, leaf))
+        if plain is None or plain == array.type:
+            raise
+        taken = cast_array(array, from_arrow_type(plain)).take(indices)
+        return cast_array(taken, from_arrow_type(array.type))
 
 
 @cast_to.register(Mapping)

@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import DataError, InvalidArgumentError
+from gristmill.errors import DataError, InvalidArgumentError, shorten
 from gristmill.features.dtypes import dtype_name
-from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
+from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value, is_text
 
 __all__ = [
+    "check_name",
     "extension_metadata",
     "feature_of_type",
     "from_arrow_field",
@@ -194,6 +195,17 @@ def is_feature(thing: object) -> bool:
     )
 
 
+def check_name(name: Any) -> str:
+    """Checks the name of a column, or of a field of a struct.
+
+    Raises:
+        InvalidArgumentError: It is no text, or has half a character in it.
+    """
+    if not is_text(name):
+        raise InvalidArgumentError(f"A column's name must be text, not {shorten(name)}.")
+    return str(name)
+
+
 def normalise(feature: Any, column: str) -> FeatureType:
     """Brings what users write for a feature into its one form: ``[x]`` becomes ``List(x)``, at any depth.
 
@@ -211,7 +223,9 @@ def normalise(feature: Any, column: str) -> FeatureType:
             )
         return List(normalise(feature[0], column))
     if isinstance(feature, Mapping):
-        return {str(name): normalise(inner, f"{column}.{name}") for name, inner in feature.items()}
+        return {
+            check_name(str(name)): normalise(inner, f"{column}.{name}") for name, inner in feature.items()
+        }
     if isinstance(feature, List | LargeList):
         feature.feature = normalise(feature.feature, column)
         return feature

@@ -13,7 +13,15 @@ from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 
-from gristmill.errors import CastError, FileMissingError, InvalidArgumentError, suggest
+from gristmill.arguments import file_path, whole_number
+from gristmill.errors import (
+    CastError,
+    FileError,
+    FileFormatError,
+    FileMissingError,
+    InvalidArgumentError,
+    suggest,
+)
 from gristmill.features.dtypes import canonical_dtype, parse_dtype
 
 FeatureType = Any
@@ -73,15 +81,20 @@ class Value:
         kind = self.pa_type
         try:
             if pa.types.is_boolean(kind):
-                return bool(value)
+                return _TRUTH[value.strip().lower()] if isinstance(value, str) else bool(value)
             if pa.types.is_integer(kind):
                 return _exact_int(value)
             if pa.types.is_floating(kind):
                 return float(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise CastError.at(f"{value!r:.120} is no {self.dtype} ({error})") from error
+        except (TypeError, ValueError, OverflowError, KeyError) as error:
+            reason = "it is neither true nor false" if isinstance(error, KeyError) else error
+            raise CastError.at(f"{value!r:.120} is no {self.dtype} ({reason})") from error
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         return str(value) if text and not isinstance(value, bytes) else value
+
+
+# What a cast of a column of text reads.
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def _exact_int(value: Any) -> int:
@@ -131,11 +144,12 @@ class ClassLabel:
             raise InvalidArgumentError("Give ClassLabel either names or names_file, not both.")
         if names_file is not None:
             names = _read_names(names_file)
-        elif names is None and num_classes is not None:
-            names = [str(i) for i in range(num_classes)]
+        if num_classes is not None:
+            num_classes = whole_number("num_classes", num_classes, 0)
+            names = [str(i) for i in range(num_classes)] if names is None else names
         if names is None:
             raise InvalidArgumentError("ClassLabel needs num_classes, names or names_file.")
-        self.names = [str(name) for name in names]
+        self.names = _checked_names(names)
         self.num_classes = len(self.names)
         self.id = id
         self._ids = {name: i for i, name in enumerate(self.names)}
@@ -236,9 +250,27 @@ class ClassLabel:
         for candidate in (text, text.strip()):
             if candidate in self._ids:
                 return self._ids[candidate]
-        if text.strip().isdecimal() and int(text) < self.num_classes:
+        # More digits than that are no id, and many more are more than `int` reads.
+        if text.strip().isdecimal() and len(text) < 20 and int(text) < self.num_classes:
             return int(text)
         raise InvalidArgumentError(f'"{text[:120]}" is no class name. {suggest(text[:120], self.names)}')
+
+
+def _checked_names(names: Any) -> list[str]:
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InvalidArgumentError.from_value("names", names, "a list with the name of each class")
+    made = [str(name) for name in names]
+    odd = next((name for name in made if not is_text(name)), None)
+    if odd is not None:
+        raise InvalidArgumentError.from_value("names", odd, "text (this is half a character)")
+    return made
+
+
+def is_text(name: Any) -> bool:
+    """Says whether something is text that can be written: no half of a surrogate pair in it."""
+    return isinstance(name, str) and (
+        name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+    )
 
 
 def _is_many(values: Any) -> bool:
@@ -247,13 +279,21 @@ def _is_many(values: Any) -> bool:
 
 
 def _read_names(path: str) -> list[str]:
+    path = file_path("names_file", path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileFormatError.at(f"is no text in UTF-8 ({error})", file=path) from error
     except FileNotFoundError as error:
         raise FileMissingError.from_path(
             path, "names_file= needs a text file with one name a line."
         ) from error
+    except OSError as error:
+        raise FileError.from_os_error("read names_file=", path, error) from error
     return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+_LONGEST = 2**31 - 1
 
 
 @dataclass(repr=False)
@@ -265,6 +305,9 @@ class List:
         length: Number of items in every list; -1 where it varies.
         id: A name of your own; kept, not interpreted.
 
+    Raises:
+        InvalidArgumentError: `length` is no such number.
+
     Example:
         >>> List(Value("int32"), length=2)
         List(Value('int32'), length=2)
@@ -275,6 +318,11 @@ class List:
     id: str | None = field(default=None, repr=False)
     pa_type: ClassVar[Any] = None
     _type: ClassVar[str] = "List"
+
+    def __post_init__(self) -> None:
+        self.length = whole_number("length", self.length, -1)
+        if self.length > _LONGEST:
+            raise InvalidArgumentError.from_value("length", self.length, f"at most {_LONGEST} items")
 
     def __repr__(self) -> str:
         return f"List({self.feature!r}" + (f", length={self.length})" if self.length != -1 else ")")

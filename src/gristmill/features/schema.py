@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
+from gristmill.arguments import whole_number
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
-from gristmill.features.convert import from_arrow_field, normalise, to_arrow_type
+from gristmill.features.convert import check_name, from_arrow_field, normalise, to_arrow_type
 from gristmill.features.encode import decode_value, encode_value
 from gristmill.features.kinds import FeatureType, LargeList, List
 from gristmill.features.serialize import (
@@ -49,7 +50,7 @@ class Features(dict[str, FeatureType]):
         self.update(*args, **kwargs)
 
     def __setitem__(self, column: str, feature: FeatureType) -> None:
-        super().__setitem__(column, normalise(feature, column))
+        super().__setitem__(check_name(column), normalise(feature, column))
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Sets several columns, as `dict.update` does."""
@@ -150,7 +151,7 @@ class Features(dict[str, FeatureType]):
     def encode_column(self, column: list[Any], column_name: str) -> list[Any]:
         """Encodes the values of one column, see `encode_example`."""
         feature = self._of(column_name)
-        return [encode_value(feature, value, column_name) for value in column]
+        return [encode_value(feature, value, column_name) for value in _values(column_name, column)]
 
     def encode_batch(self, batch: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """Encodes columns of values, see `encode_example`.
@@ -158,6 +159,7 @@ class Features(dict[str, FeatureType]):
         Raises:
             ColumnNotFoundError: `batch` has other columns than these features.
         """
+        batch = _columns("batch", batch)
         for name in self:
             if name not in batch:
                 raise ColumnNotFoundError.from_name(name, batch)
@@ -172,20 +174,22 @@ class Features(dict[str, FeatureType]):
             example: Stored values by column; not all columns need to be there.
             token_per_repo_id: Tokens for media files in private repositories.
         """
-        return {name: decode_value(self._of(name), value) for name, value in example.items()}
+        return {
+            name: decode_value(self._of(name), value) for name, value in _columns("example", example).items()
+        }
 
     def decode_column(
         self, column: list[Any], column_name: str, token_per_repo_id: Mapping[str, Any] | None = None
     ) -> list[Any]:
         """Decodes the stored values of one column, see `decode_example`."""
         feature = self._of(column_name)
-        return [decode_value(feature, value) for value in column]
+        return [decode_value(feature, value) for value in _values(column_name, column)]
 
     def decode_batch(
         self, batch: Mapping[str, list[Any]], token_per_repo_id: Mapping[str, Any] | None = None
     ) -> dict[str, list[Any]]:
         """Decodes columns of stored values, see `decode_example`."""
-        return {name: self.decode_column(column, name) for name, column in batch.items()}
+        return {name: self.decode_column(column, name) for name, column in _columns("batch", batch).items()}
 
     def copy(self) -> Features:
         """Makes an independent copy.
@@ -227,7 +231,7 @@ class Features(dict[str, FeatureType]):
             {'a.b': Value('int8')}
         """
         features = self.copy()
-        for _ in range(max_depth):
+        for _ in range(whole_number("max_depth", max_depth)):
             if not any(_fields(feature) for feature in features.values()):
                 break
             features = _flatten_once(features)
@@ -237,6 +241,18 @@ class Features(dict[str, FeatureType]):
         if name not in self:
             raise ColumnNotFoundError.from_name(name, self)
         return self[name]
+
+
+def _columns(name: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidArgumentError.from_value(name, value, "a dict of values by column")
+    return value
+
+
+def _values(name: str, column: Any) -> Iterable[Any]:
+    if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
+        raise InvalidArgumentError.from_value(f'column "{name}"', column, "a list with one value a row")
+    return column
 
 
 def _flatten_once(features: Features) -> Features:

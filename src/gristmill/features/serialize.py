@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from functools import singledispatch
 from typing import Any
 
+from gristmill.arguments import whole_number
 from gristmill.errors import GristmillError, InvalidArgumentError
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Sequence, Value
 from gristmill.features.storage import storage_of
@@ -69,19 +71,24 @@ def _struct(feature: Mapping[str, FeatureType]) -> dict[str, Any]:
     return {name: to_plain(inner) for name, inner in feature.items()}
 
 
+_MOST_CLASSES = 1_000_000
+
+
 def _label(entries: Mapping[str, Any]) -> FeatureType:
     names = entries.get("names")
     if isinstance(names, Mapping):
         names = [names[key] for key in sorted(names, key=int)]
-    return ClassLabel(
-        num_classes=entries.get("num_classes") if names is None else None, names=names, id=entries.get("id")
-    )
+    number = entries.get("num_classes") if names is None else None
+    if number is not None and whole_number("num_classes", number) > _MOST_CLASSES:
+        # Each gets a name; a file must not be able to ask for more of them than memory holds.
+        raise InvalidArgumentError.from_value("num_classes", number, f"at most {_MOST_CLASSES} without names")
+    return ClassLabel(num_classes=number, names=names, id=entries.get("id"))
 
 
 def _inner(make: Callable[..., FeatureType]) -> Callable[[Mapping[str, Any]], FeatureType]:
     def build(entries: Mapping[str, Any]) -> FeatureType:
         others = {k: v for k, v in entries.items() if k not in {"feature", "_type"} and v is not None}
-        return make(from_plain(entries["feature"]), **others)
+        return make(_from_plain(entries["feature"]), **others)
 
     return build
 
@@ -125,14 +132,27 @@ def from_plain(plain: Any) -> FeatureType:
         >>> from_plain({"feature": {"dtype": "int8", "_type": "Value"}, "_type": "List"})
         List(Value('int8'))
     """
+    with _not_too_deep():
+        return _from_plain(plain)
+
+
+@contextlib.contextmanager
+def _not_too_deep() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError as error:
+        raise InvalidArgumentError("The features are nested too deep to be read.") from error
+
+
+def _from_plain(plain: Any) -> FeatureType:
     if isinstance(plain, list) and len(plain) == 1:
-        return List(from_plain(plain[0]))
+        return List(_from_plain(plain[0]))
     if not isinstance(plain, Mapping):
         raise InvalidArgumentError.from_value("features", plain, "a dict with a _type")
     kind = plain.get("_type")
     # A struct may have a field called "_type"; then its value is a dict.
     if not isinstance(kind, str):
-        return {str(name): from_plain(inner) for name, inner in plain.items()}
+        return {str(name): _from_plain(inner) for name, inner in plain.items()}
     if kind not in _KINDS:
         stored = storage_of(kind)
         if stored is None:
@@ -220,6 +240,11 @@ def from_yaml_list(items: Any) -> dict[str, FeatureType]:
         >>> from_yaml_list([{"name": "label", "dtype": {"class_label": {"names": {"0": "neg", "1": "pos"}}}}])
         {'label': ClassLabel(names=['neg', 'pos'])}
     """
+    with _not_too_deep():
+        return _from_yaml_list(items)
+
+
+def _from_yaml_list(items: Any) -> dict[str, FeatureType]:
     if not isinstance(items, list):
         raise InvalidArgumentError.from_value("features", items, "a list of entries with a name")
     features = {}
@@ -232,7 +257,7 @@ def from_yaml_list(items: Any) -> dict[str, FeatureType]:
 
 def _from_yaml(form: Any) -> FeatureType:
     if isinstance(form, list):
-        return from_yaml_list(form)
+        return _from_yaml_list(form)
     if form is None or isinstance(form, str):
         return _from_yaml_name(form)
     if not isinstance(form, Mapping) or not form:

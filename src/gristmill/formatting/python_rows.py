@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.errors import DataError
 from gristmill.features.encode import decode_value, needs_decoding
 
 Row = dict[str, Any]
@@ -51,6 +52,27 @@ def make_rows(names: Sequence[str], columns: Sequence[Sequence[Any]], rows: int)
     return row_maker(tuple(names))(*columns)
 
 
+NO_PYTHON_VALUE = (pa.ArrowException, OverflowError, ValueError, LookupError)
+"""What pyarrow raises for a value that Python can't hold."""
+
+
+def no_python_value(name: str, kind: pa.DataType, error: Exception) -> DataError:
+    """Words that a column has a value that Python can't hold.
+
+    Such are dates after the year 9999, times of a zone that this machine does not know, and bytes that are no text
+    where a file says they are.
+    """
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    if "zoneinfo" in reason:
+        reason = "this machine does not know the time zone"
+    problem: DataError = DataError.at(
+        f"a value of type {kind} can't be one of Python ({reason})",
+        column=name,
+        remedy='with_format("arrow") shows it as it is stored.',
+    )
+    return problem
+
+
 class PythonFormatter:
     """Columns, rows and batches as Python values, decoded where their feature says so.
 
@@ -65,7 +87,10 @@ class PythonFormatter:
 
     def column(self, name: str, values: pa.ChunkedArray) -> list[Any]:
         """Converts one column."""
-        plain: list[Any] = values.to_pylist()
+        try:
+            plain: list[Any] = values.to_pylist()
+        except NO_PYTHON_VALUE as error:
+            raise no_python_value(name, values.type, error) from error
         if name in self.decoded:
             feature = self._features[name]
             return [decode_value(feature, value) for value in plain]

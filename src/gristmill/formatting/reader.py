@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.errors import TransformOutputError, shorten
-from gristmill.formatting.python_rows import PythonFormatter
+from gristmill.formatting.python_rows import NO_PYTHON_VALUE, PythonFormatter, no_python_value
 from gristmill.formatting.registry import formatter_for
 from gristmill.formatting.spec import FormatSpec
 from gristmill.table.selection import IndexVector
@@ -180,5 +180,9 @@ class _SingleRows:
             row = index if selection is None else int(selection[index])
             # Empty chunks start where the next one does; the last with this start is the one that has the row.
             chunk = bisect_right(starts, row) - 1
-            found[name] = chunks[chunk][row - starts[chunk]].as_py()
+            value = chunks[chunk][row - starts[chunk]]
+            try:
+                found[name] = value.as_py()
+            except NO_PYTHON_VALUE as error:
+                raise no_python_value(name, value.type, error) from error
         return found

@@ -9,9 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from gristmill.features.cast import cast_array
-from gristmill.features.convert import from_arrow_type
-from gristmill.features.visit import map_leaves
+from gristmill.features.cast import take
 from gristmill.table.selection import IndexVector, as_vector
 
 
@@ -83,24 +81,9 @@ class _Plan:
     def take(self, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         if len(self.pieces) == 1:
             chunk, indices = self.pieces[0]
-            taken = _take(column.chunk(chunk), indices)
-            return taken if self.back is None else _take(taken, self.back)
-        parts = [_take(column.chunk(chunk), indices) for chunk, indices in self.pieces]
+            taken = take(column.chunk(chunk), indices)
+            return taken if self.back is None else take(taken, self.back)
+        parts = [take(column.chunk(chunk), indices) for chunk, indices in self.pieces]
         if self.back is None:
             return pa.chunked_array(parts, column.type)
-        return _take(pa.concat_arrays(parts), self.back)
-
-
-def _take(array: pa.Array, indices: pa.Array) -> pa.Array:
-    try:
-        return array.take(indices)
-    except pa.ArrowNotImplementedError:
-        # Arrow has no such kernel for views of text and bytes: by way of the plain types.
-        plain = map_leaves(array.type, lambda leaf: _PLAIN.get(leaf, leaf))
-        if plain is None or plain == array.type:
-            raise
-        taken = cast_array(array, from_arrow_type(plain)).take(indices)
-        return cast_array(taken, from_arrow_type(array.type))
-
-
-_PLAIN = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+        return take(pa.concat_arrays(parts), self.back)
