@@ -45,6 +45,27 @@ from gristmill.cli.app import Settings, hub_group
     metavar="FILE",
     help="Tokens and what they may read and write; DIR/tokens.json if left out.",
 )
+@click.option(
+    "--rate-limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Requests that one client may send in a minute; no limit if left out.",
+)
+@click.option(
+    "--log", metavar="FILE", help="Add a line of JSON for each request to FILE; - for standard error."
+)
+@click.option(
+    "--tls-cert",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Certificate (PEM): speak HTTPS.",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Key of the certificate, if it is not in the same file.",
+)
 @click.pass_obj
 def hub_serve(
     settings: Settings,
@@ -56,6 +77,10 @@ def hub_serve(
     public_url: str | None,
     allow_write: bool,
     tokens: Path | None,
+    rate_limit: int | None,
+    log: str | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
 ) -> None:
     """Serve the repositories in DIR until Ctrl-C.
 
@@ -95,6 +120,10 @@ def hub_serve(
         public_url=public_url,
         allow_write=allow_write,
         tokens=tokens,
+        rate_limit=rate_limit,
+        log=log,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
         ready=announce,
     )
     settings.output.say("The server has stopped.")

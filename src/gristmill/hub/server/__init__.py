@@ -42,6 +42,8 @@ def create_app(
     public_url: str | None = None,
     allow_write: bool = False,
     tokens: str | os.PathLike[str] | None = None,
+    rate_limit: int | None = None,
+    log: str | os.PathLike[str] | None = None,
 ) -> App:
     """Makes the ASGI app that serves a folder; any ASGI server can run it.
 
@@ -53,6 +55,8 @@ def create_app(
             ``X-Forwarded-Proto`` and ``X-Forwarded-Host`` or ``Host`` say it.
         allow_write: Let everybody write who reaches the server. Where tokens are known, they say who may write.
         tokens: File of tokens and what they may read and write; ``tokens.json`` in the folder if left out.
+        rate_limit: Requests that one client (token or address) may send in a minute; None for no limit.
+        log: File to which a line of JSON is added for each request; ``-`` for standard error; None for no log.
 
     Returns:
         An ASGI app.
@@ -71,10 +75,17 @@ def create_app(
     for library in ("starlette", "uvicorn"):
         require(library, "`gristmill hub serve`")
     from gristmill.hub.server.app import App
+    from gristmill.hub.server.limits import RateLimit
     from gristmill.hub.server.repos import Hub
+    from gristmill.hub.server.request_log import RequestLog
     from gristmill.hub.server.served import Served
 
-    return App(Served(Hub(folder, tokens, allow_write), redirect_large, public_url))
+    served = Served(Hub(folder, tokens, allow_write), redirect_large, public_url)
+    return App(
+        served,
+        RateLimit(rate_limit) if rate_limit is not None else None,
+        RequestLog(os.fspath(log)) if log is not None else None,
+    )
 
 
 def serve(
@@ -86,6 +97,10 @@ def serve(
     public_url: str | None = None,
     allow_write: bool = False,
     tokens: str | os.PathLike[str] | None = None,
+    rate_limit: int | None = None,
+    log: str | os.PathLike[str] | None = None,
+    tls_cert: str | os.PathLike[str] | None = None,
+    tls_key: str | os.PathLike[str] | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serves a folder until Ctrl-C or SIGTERM.
@@ -98,6 +113,10 @@ def serve(
         public_url: As in `create_app`.
         allow_write: As in `create_app`.
         tokens: As in `create_app`.
+        rate_limit: As in `create_app`.
+        log: As in `create_app`.
+        tls_cert: File of a certificate (PEM): the server speaks HTTPS.
+        tls_key: File of its key, if that is not in the same file.
         ready: Called once with the endpoint, when requests are answered.
 
     Raises:
@@ -111,11 +130,17 @@ def serve(
         http://127.0.0.1:8000
     """
     app = create_app(
-        folder, redirect_large=redirect_large, public_url=public_url, allow_write=allow_write, tokens=tokens
+        folder,
+        redirect_large=redirect_large,
+        public_url=public_url,
+        allow_write=allow_write,
+        tokens=tokens,
+        rate_limit=rate_limit,
+        log=log,
     )
-    from gristmill.hub.server.run import run
+    from gristmill.hub.server.run import run, tls_of
 
-    run(app, host, port, ready)
+    run(app, host, port, ready, tls_of(tls_cert, tls_key))
 
 
 def serve_in_thread(
@@ -127,6 +152,10 @@ def serve_in_thread(
     public_url: str | None = None,
     allow_write: bool = False,
     tokens: str | os.PathLike[str] | None = None,
+    rate_limit: int | None = None,
+    log: str | os.PathLike[str] | None = None,
+    tls_cert: str | os.PathLike[str] | None = None,
+    tls_key: str | os.PathLike[str] | None = None,
 ) -> AbstractContextManager[str]:
     """Serves a folder in a thread of this process, for the length of a ``with`` block.
 
@@ -138,6 +167,10 @@ def serve_in_thread(
         public_url: As in `create_app`.
         allow_write: As in `create_app`.
         tokens: As in `create_app`.
+        rate_limit: As in `create_app`.
+        log: As in `create_app`.
+        tls_cert: File of a certificate (PEM): the server speaks HTTPS.
+        tls_key: File of its key, if that is not in the same file.
 
     Returns:
         A context manager that gives the endpoint, which answers from then on, and stops the server at the end.
@@ -155,8 +188,14 @@ def serve_in_thread(
         b'[]'
     """
     app = create_app(
-        folder, redirect_large=redirect_large, public_url=public_url, allow_write=allow_write, tokens=tokens
+        folder,
+        redirect_large=redirect_large,
+        public_url=public_url,
+        allow_write=allow_write,
+        tokens=tokens,
+        rate_limit=rate_limit,
+        log=log,
     )
-    from gristmill.hub.server.run import run_in_thread
+    from gristmill.hub.server.run import run_in_thread, tls_of
 
-    return run_in_thread(app, host, port)
+    return run_in_thread(app, host, port, tls_of(tls_cert, tls_key))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -11,7 +12,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from gristmill.hub.server import commit_api, files_api, hub_api, lfs_api, manage_api, pages, repo_api, xet_api
 from gristmill.hub.server.errors import Refusal, read_only, repo_not_found
+from gristmill.hub.server.limits import RateLimit
 from gristmill.hub.server.repos import TYPES
+from gristmill.hub.server.request_log import RequestLog
 from gristmill.hub.server.routing import Route, split_path
 from gristmill.hub.server.served import Served
 from gristmill.logging import get_logger
@@ -21,6 +24,7 @@ _logger = get_logger(__name__)
 # The first route that fits answers.
 ROUTES = (
     Route("", pages.front),
+    Route("health", hub_api.health),
     Route("api/whoami-v2", hub_api.whoami),
     Route("api/datasets-tags-by-type", hub_api.nothing),
     Route("api/models-tags-by-type", hub_api.nothing),
@@ -75,10 +79,19 @@ class App:
 
     Args:
         served: The folder and the options.
+        limit: Counts the requests of each client, if there is to be a limit.
+        log: Notes requests, if they are to be noted.
     """
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, limit: RateLimit | None = None, log: RequestLog | None = None) -> None:
         self.served = served
+        self._limit = limit
+        self._log = log
+
+    def close(self) -> None:
+        """Closes what the app keeps open, when it answers no more."""
+        if self._log is not None:
+            self._log.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request, as ASGI wants it."""
@@ -86,32 +99,42 @@ class App:
             await _other_protocol(scope, receive, send)
             return
         request = Request(scope, receive)
-        started = False
+        status, sent, id, start = 0, 0, secrets.token_hex(8), time.monotonic()
 
         async def send_with_id(message: Message) -> None:
-            nonlocal started
+            nonlocal status, sent
             if message["type"] == "http.response.start":
-                started = True
-                MutableHeaders(scope=message)["X-Request-Id"] = secrets.token_hex(8)
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-Id"] = id
             elif scope["method"] == "HEAD":
                 message = {**message, "body": b""}
+            sent += len(message.get("body", b""))
             await send(message)
 
         try:
             response = await self._answer(request)
             await response(scope, receive, send_with_id)
         except Exception:
-            if started:
+            if status:
                 raise  # the server breaks the connection off, which is how the client learns of it
             _logger.exception("answering %s %s failed", scope["method"], scope["path"])
             await Refusal(500, "Something went wrong inside the server; its log says more.").response()(
                 scope, receive, send_with_id
             )
+        finally:
+            if self._log is not None:
+                user = self.served.user(request)
+                self._log.write(request, user, status, sent, time.monotonic() - start, id)
 
     async def _answer(self, request: Request) -> Response:
         parts: list[str] = []
         try:
             parts = split_path(request.scope.get("raw_path") or request.scope["path"].encode())
+            if self._limit is not None and parts != ["health"]:
+                address = request.client.host if request.client else ""
+                # Only a token that is known has a count of its own: others would be made up to get around the limit.
+                known = self.served.user(request) is not None
+                self._limit.count(request.headers["authorization"] if known else address)
             method = "GET" if request.method == "HEAD" else request.method
             for route in ROUTES:
                 values = route.match(parts) if method in route.methods else None

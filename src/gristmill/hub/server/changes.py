@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gristmill.files.atomic import atomic_folder, temporary_name
+from gristmill.files.atomic import atomic_folder, sweep, temporary_name
 from gristmill.files.lock import lock
 from gristmill.hub.server.errors import Refusal, bad_request, revision_not_found
 from gristmill.hub.server.hashing import ChangedWhileRead, usual_attributes
@@ -39,6 +39,7 @@ def create(hub: Hub, type: str, id: str, author: str, private: bool) -> Versione
             "A repository's id must be ORG/NAME of letters, digits, '-', '_' and '.', 96 characters at most."
         )
     folder = hub.root / type / id
+    sweep(folder.parent)
     with _naming(folder), atomic_folder(folder) as made:
         if os.path.lexists(folder):
             raise Refusal(409, f"There is a repository {id} already.")

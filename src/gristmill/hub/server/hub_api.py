@@ -53,11 +53,13 @@ def _matching(
     tags, author, gated = query.getlist("filter"), query.get("author"), query.get("gated")
     found = []
     for repo in served.hub.repos(type):
-        if not served.visible(caller, repo) or not all(word in repo.id.lower() for word in words):
+        if not all(word in repo.id.lower() for word in words):
             continue
         if author is not None and repo.id.partition("/")[0].lower() != author.lower():
             continue
         try:
+            if not served.visible(caller, repo):
+                continue
             head = head_of(served, repo)
         except FileNotFoundError:
             continue  # removed since the folder was listed
@@ -100,6 +102,13 @@ async def whoami(served: Served, request: Request, _values: dict[str, str]) -> R
     ]
     auth = {"type": "access_token", "accessToken": token}
     return JSONResponse({**user, "orgs": organisations, "auth": auth})
+
+
+async def health(served: Served, _request: Request, _values: dict[str, str]) -> Response:
+    """``/health``: whether the server answers and its folder is there, for whoever watches it."""
+    if not await served.call(served.hub.root.is_dir):
+        raise Refusal(503, "The served folder is not there.")
+    return JSONResponse({"status": "ok", "writable": served.hub.access.writable})
 
 
 async def nothing(_served: Served, _request: Request, _values: dict[str, str]) -> Response:

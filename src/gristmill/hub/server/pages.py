@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from html import escape
 from urllib.parse import quote
@@ -57,7 +58,12 @@ async def repo_page(served: Served, request: Request, values: dict[str, str]) ->
 
 
 def _visible_ids(served: Served, caller: Caller, type: str) -> list[str]:
-    return [repo.id for repo in served.hub.repos(type) if served.visible(caller, repo)]
+    ids = []
+    for repo in served.hub.repos(type):
+        with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
+            if served.visible(caller, repo):
+                ids.append(repo.id)
+    return ids
 
 
 def _prefix(type: str) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import os
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
@@ -23,13 +26,47 @@ _GRACE = 1
 _STOP_WITHIN = 30.0
 
 
+@dataclass(frozen=True)
+class Tls:
+    """Files for HTTPS: the certificate (with those between it and the root), and its key if that is in another file."""
+
+    cert: str | os.PathLike[str]
+    key: str | os.PathLike[str] | None = None
+
+    def check(self) -> None:
+        """Tries the files, so that a wrong one is told before the server starts.
+
+        Raises:
+            InvalidArgumentError: They can't be used.
+        """
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(self.cert, self.key)
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"The certificate {self.cert} can't be used: {error}. Name PEM files of a certificate and its key."
+            ) from error
+
+
+def tls_of(cert: str | os.PathLike[str] | None, key: str | os.PathLike[str] | None) -> Tls | None:
+    """Puts the files for HTTPS together; None if there are none.
+
+    Raises:
+        InvalidArgumentError: There is a key without a certificate.
+    """
+    if cert is None and key is not None:
+        raise InvalidArgumentError("A TLS key needs its certificate: name that as well.")
+    return None if cert is None else Tls(cert, key)
+
+
 class _Server(uvicorn.Server):
     """Tells when it answers."""
 
-    def __init__(self, app: App, ready: Callable[[], None]) -> None:
+    def __init__(self, app: App, ready: Callable[[], None], tls: Tls | None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
+                ssl_certfile=tls.cert if tls else None,
+                ssl_keyfile=tls.key if tls else None,
                 http="h11",
                 ws="none",
                 lifespan="off",
@@ -94,18 +131,21 @@ def check_open(app: App, listener: socket.socket) -> None:
         )
 
 
-def endpoint_of(listener: socket.socket) -> str:
+def endpoint_of(listener: socket.socket, tls: Tls | None = None) -> str:
     """Gives the URL at which this machine reaches a listening socket."""
+    scheme = "http" if tls is None else "https"
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # what was bound, not what to bind
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def run(app: App, host: str, port: int, ready: Callable[[str], None] | None) -> None:
+def run(app: App, host: str, port: int, ready: Callable[[str], None] | None, tls: Tls | None = None) -> None:
     """Serves until Ctrl-C or SIGTERM; see `gristmill.hub.server.serve`."""
+    if tls is not None:
+        tls.check()
     listener = listen(host, port)
     check_open(app, listener)
-    endpoint = endpoint_of(listener)
+    endpoint = endpoint_of(listener, tls)
 
     def answers() -> None:
         # Clients give up after ten seconds; hashing a large repository may take longer, so it begins before they ask.
@@ -113,8 +153,8 @@ def run(app: App, host: str, port: int, ready: Callable[[str], None] | None) -> 
         if ready is not None:
             ready(endpoint)
 
-    server = _Server(app, answers)
-    with _signals_stop(server):
+    server = _Server(app, answers, tls)
+    with _signals_stop(server), contextlib.closing(app):
         server.run(sockets=[listener])
 
 
@@ -138,13 +178,15 @@ def _signals_stop(server: uvicorn.Server) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def run_in_thread(app: App, host: str, port: int) -> Iterator[str]:
+def run_in_thread(app: App, host: str, port: int, tls: Tls | None = None) -> Iterator[str]:
     """Serves while the ``with`` block runs; see `gristmill.hub.server.serve_in_thread`."""
+    if tls is not None:
+        tls.check()
     listener = listen(host, port)
     check_open(app, listener)
-    endpoint = endpoint_of(listener)
+    endpoint = endpoint_of(listener, tls)
     answers = threading.Event()
-    server = _Server(app, answers.set)
+    server = _Server(app, answers.set, tls)
 
     def serve() -> None:
         try:
@@ -162,5 +204,6 @@ def run_in_thread(app: App, host: str, port: int) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(_STOP_WITHIN)
+        app.close()
         if thread.is_alive():
             _logger.warning("the server at %s did not stop within %g s", endpoint, _STOP_WITHIN)

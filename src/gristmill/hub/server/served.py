@@ -199,6 +199,14 @@ class Served:
         holder = self.caller(request).holder
         return NOBODY if holder is None else holder.user
 
+    def user(self, request: Request) -> str | None:
+        """Gives the name of who sends a request; None if no known token says it."""
+        try:
+            holder = self.caller(request).holder
+        except Refusal:
+            return None
+        return None if holder is None else holder.user
+
     def repo_url(self, request: Request, type: str, id: str) -> str:
         """Gives the absolute URL of a repository."""
         prefix = "" if type == "models" else f"{type}/"
