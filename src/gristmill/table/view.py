@@ -28,6 +28,7 @@ Python's collector of cycles starts once 700 objects more have been made than fr
 there; with blocks of 1,000 every one of them did, and each hundredth had it look at all objects of the program.
 """
 BLOCK_BYTES = 4 << 20
+_FEWEST_ROWS = 64
 
 
 Stamp = tuple[int, int, int]
@@ -40,6 +41,12 @@ def _stamp(file: Path) -> Stamp:
     except OSError:
         return (0, 0, 0)
     return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _containers(kind: pa.DataType) -> int:
+    if pa.types.is_struct(kind):
+        return 1 + sum(_containers(field.type) for field in kind)
+    return 1 + _containers(kind.value_type) if pa.types.is_list(kind) or pa.types.is_large_list(kind) else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +233,20 @@ class View:
         """Whether the view is one table as it is: all of its rows in their order."""
         return len(self.parts) == 1 and self.parts[0].selection is None
 
-    def block_rows(self, wanted: int = BLOCK_ROWS, budget: int = BLOCK_BYTES) -> int:
-        """Says how many rows to read at once so that they take about `budget` bytes, at most `wanted`."""
+    @cached_property
+    def row_objects(self) -> int:
+        """How many containers of Python a row is at least: its dict, and each list and dict in it."""
+        return 1 + sum(_containers(field.type) for part in self.parts for field in part.table.schema)
+
+    def block_rows(self, wanted: int | None = None, budget: int = BLOCK_BYTES) -> int:
+        """Says how many rows to read at once so that they take about `budget` bytes.
+
+        Args:
+            wanted: At most so many; by default what suits making Python objects of them, see `BLOCK_ROWS`.
+            budget: Bytes of Arrow data.
+        """
+        if wanted is None:
+            wanted = max(_FEWEST_ROWS, BLOCK_ROWS // self.row_objects)
         return max(1, min(wanted, int(budget / self.row_bytes)))
 
     def select(self, chosen: range | IndexVector) -> View:
