@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import pyarrow as pa
@@ -60,12 +60,15 @@ class Reader:
 
         Blocks of rows are read and converted at once; the first ones are small, so that the first row comes soon.
         """
-        end = self._view.num_rows if stop is None else stop
+        # A chain hands rows out faster than a generator does.
+        return chain.from_iterable(self._row_blocks(start, self._view.num_rows if stop is None else stop))
+
+    def _row_blocks(self, start: int, end: int) -> Iterator[list[Any]]:
         largest = self._view.block_rows()
         size = min(_FIRST_BLOCK, largest)
         while start < end:
             until = min(end, start + size)
-            yield from self._format_rows(range(start, until))
+            yield self._format_rows(range(start, until))
             start = until
             size = min(largest, size * 4)
 
