@@ -457,7 +457,7 @@ odd_cells = st.sampled_from(
 @settings(max_examples=150)
 @given(
     st.lists(st.tuples(odd_cells, odd_cells, odd_cells), min_size=1, max_size=12),
-    st.sampled_from([8, 40, 1 << 20]),
+    st.sampled_from([3, 12, 40, 1 << 20]),
 )
 def test_blocks_parsed_at_once_give_what_rows_one_after_another_give(tmp_path_factory, rows, block_bytes):
     path = tmp_path_factory.mktemp("csv") / "x.csv"

@@ -128,7 +128,7 @@ class CsvOptions:
     parse_dates: Sequence[int] | Sequence[str] | bool | None = None
     date_format: str | Mapping[str, str] | None = None
     low_memory: bool = True
-    block_bytes: int = 2 << 20
+    block_bytes: int = 4 << 20
 
     def __post_init__(self) -> None:
         if self.dialect is not None:
