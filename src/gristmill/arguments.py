@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 
 MOST_ROWS = 1 << 48
 """More rows than any file system holds: a number beyond is a mistake."""
+
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGTP]?)(?P<binary>i?)B?", re.IGNORECASE)
 
 
 def whole_number(name: str, value: Any, least: int | None = None) -> int:
@@ -158,3 +161,25 @@ def check_renaming(mapping: Mapping[str, Any], existing: Sequence[str]) -> dict[
         if after.count(name) > 1:
             raise InvalidArgumentError(f'Two columns would be named "{name}".')
     return dict(mapping)
+
+
+def parse_size(size: int | str) -> int:
+    """Reads a number of bytes.
+
+    Args:
+        size: A number, or text such as ``"500MB"`` or ``"2GiB"``.
+
+    Raises:
+        InvalidArgumentError: It is neither, or below 1.
+
+    Example:
+        >>> parse_size("1.5KB"), parse_size("1MiB")
+        (1500, 1048576)
+    """
+    value = size
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        base = 1024 if match["binary"] else 1000
+        value = int(float(match["number"]) * base ** " KMGTP".index(match["unit"].upper() or " "))
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidArgumentError.from_value("max_shard_size", size, 'a size such as "500MB" or 2_000_000')
+    return value

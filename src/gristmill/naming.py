@@ -21,7 +21,8 @@ __all__ = [
 INVALID_WINDOWS_CHARACTERS_IN_PATH = r"<>:/\|?*"
 """What no file name has on every system."""
 
-_SPLIT = re.compile(r"\w+(?:\.\w+)*")
+SPLIT_NAME = re.compile(r"\w+(?:\.\w+)*")
+"""What the name of a split is made of where files are named after it."""
 
 
 def camelcase_to_snakecase(name: str) -> str:
@@ -67,7 +68,7 @@ def filename_prefix_for_split(name: str, split: str) -> str:
         >>> filename_prefix_for_split("MyData", "train")
         'my_data-train'
     """
-    if not _SPLIT.fullmatch(split):
+    if not SPLIT_NAME.fullmatch(split):
         raise InvalidArgumentError.from_value("split", split, "letters, digits and _ (with . between them)")
     return f"{filename_prefix_for_name(name)}-{split}"
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill import load
+from gristmill.arguments import parse_size
 from gristmill.dataset import Dataset, DatasetDict
-from gristmill.dataset.sharding import Sharding, parse_size
+from gristmill.dataset.sharding import Sharding
 from gristmill.errors import FileFormatError, FileMissingError, InvalidArgumentError, UnsafePathError
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.info import DatasetInfo

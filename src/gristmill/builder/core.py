@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from gristmill import config as settings
+from gristmill.arguments import parse_size
 from gristmill.builder import opening, preparing, streams
 from gristmill.builder.config import BuilderConfig, choose_config, configs_by_name
 from gristmill.builder.place import (
@@ -20,7 +21,6 @@ from gristmill.builder.place import (
 )
 from gristmill.builder.preparing import Plan
 from gristmill.builder.writing import Tables
-from gristmill.dataset.sharding import parse_size
 from gristmill.download import DownloadConfig, DownloadManager, DownloadMode, VerificationMode
 from gristmill.download.modes import parse_choice
 from gristmill.engine.tasks import check_num_proc

@@ -24,7 +24,7 @@ def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    from gristmill.dataset.sharding import parse_size
+    from gristmill.arguments import parse_size
     from gristmill.errors import InvalidArgumentError
 
     if value is None or value.strip() == "0":

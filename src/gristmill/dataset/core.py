@@ -33,6 +33,7 @@ from gristmill.dataset import (
     frames,
     labels,
     mapping,
+    publishing,
     saving,
     sharding,
     sorting,
@@ -54,6 +55,7 @@ from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
 from gristmill.not_there_yet import MissingMethod
+from gristmill.publishing import PushOptions, push_splits
 from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
 from gristmill.table import InMemoryTable, Table, making
@@ -67,6 +69,8 @@ from gristmill.table.view import View
 
 # What most programs never use (streams, databases, files read as `load_dataset` does) is loaded by the methods that do.
 if TYPE_CHECKING:
+    from gristmill.hub.writing import CommitInfo
+
     from gristmill.dataset.splits_dict import DatasetDict
     from gristmill.iterable import IterableDataset
 
@@ -2036,10 +2040,76 @@ class Dataset(IndexableMixin, InfoMixin):
             self._view, self.features, "csv", path_or_buf, storage_options, to_csv_kwargs, files
         )
 
+    def push_to_hub(
+        self,
+        repo_id: str,
+        config_name: str = "default",
+        set_default: bool | None = None,
+        split: str | None = None,
+        data_dir: str | None = None,
+        commit_message: str | None = None,
+        commit_description: str | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+        revision: str | None = None,
+        create_pr: bool | None = False,
+        max_shard_size: int | str | None = None,
+        num_shards: int | None = None,
+        embed_external_files: bool = True,
+        num_proc: int | None = None,
+    ) -> CommitInfo:
+        """Publishes the rows on a Hub as Parquet files that `load_dataset` and others read.
+
+        Files are written and sent a few at a time; then one commit puts them in the place of the split's older files and
+        brings the card up to date. Its other words, and other configs, stay. What the Hub has already is not sent again:
+        run the same call after a failure, and it goes on.
+
+        Args:
+            repo_id: ``"namespace/name"``, or ``"name"`` for one of the token's account; made if it is not there.
+            config_name: The config (the card's name for one of several datasets in a repository).
+            set_default: Make it the config that is loaded when none is named.
+            split: The split; that of this dataset, or ``"train"``, if left out.
+            data_dir: Folder of the files in the repository; ``data`` for the config ``"default"``, else the config's name.
+            commit_message: First line of the commit; "Upload dataset" if left out.
+            commit_description: What else the commit says.
+            private: Whether only some accounts see a repository that is made; None leaves that to the Hub.
+            token: A token that may write; the one of ``HF_TOKEN`` or `hf auth login` if left out.
+            revision: The branch, made if it is not there; ``main`` if left out.
+            create_pr: Leave the branch alone and begin a pull request.
+            max_shard_size: Size of a file as Arrow data, such as ``"500MB"``; that is what it is if left out.
+            num_shards: Number of files, instead of their size.
+            embed_external_files: Put pictures, sounds and the like that columns only name into the files.
+            num_proc: Worker processes that write files.
+
+        Returns:
+            What ``huggingface_hub`` says of the commit: ``oid``, ``commit_url``, ``pr_url`` and so on.
+
+        Raises:
+            InvalidArgumentError: A name or number can't be right, or the columns are not those of the config's other splits.
+            CardError: The README there can't be used as it is.
+            AccessError: A token is missing, unknown, or may not write; or there is no room left there.
+            HubError: The Hub refuses or can't be reached.
+            OfflineError: Offline mode is on.
+
+        Example:
+            >>> rows = Dataset.from_dict({"a": [1, 2]})
+            >>> rows.push_to_hub("me/numbers", split="train")  # doctest: +SKIP
+            CommitInfo(commit_url='https://huggingface.co/datasets/me/numbers/commit/...
+        """
+        plan = sharding.Sharding.parse(max_shard_size, num_shards, num_proc)
+        options = PushOptions(
+            repo_id, config_name, set_default, data_dir, commit_message, commit_description, private, token,
+            revision, create_pr,
+        )  # fmt: skip
+        name = str(self._split or "train") if split is None else str(split)
+        return push_splits({name: self._shards(plan, embed_external_files)}, options)
+
+    def _shards(self, plan: sharding.Sharding, embed: bool) -> publishing.DatasetSource:
+        return publishing.DatasetSource(self._view, self.features, plan, embed)
+
     # ---------------------------------------------------------------- still to come
 
     from_spark = MissingMethod()
-    push_to_hub = MissingMethod()
 
     # ---------------------------------------------------------------- together with others
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 
 from gristmill import config
-from gristmill.arguments import whole_number
+from gristmill.arguments import parse_size, whole_number
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import InvalidArgumentError
 from gristmill.table.view import View
-
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGTP]?)(?P<binary>i?)B?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -72,25 +69,3 @@ class Sharding:
             count = max(int(size / self.max_bytes) + 1, self.num_proc or 1)
         cuts = [view.num_rows * number // count for number in range(count + 1)]
         return list(pairwise(cuts))
-
-
-def parse_size(size: int | str) -> int:
-    """Reads a number of bytes.
-
-    Args:
-        size: A number, or text such as ``"500MB"`` or ``"2GiB"``.
-
-    Raises:
-        InvalidArgumentError: It is neither, or below 1.
-
-    Example:
-        >>> parse_size("1.5KB"), parse_size("1MiB")
-        (1500, 1048576)
-    """
-    value = size
-    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
-        base = 1024 if match["binary"] else 1000
-        value = int(float(match["number"]) * base ** " KMGTP".index(match["unit"].upper() or " "))
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidArgumentError.from_value("max_shard_size", size, 'a size such as "500MB" or 2_000_000')
-    return value

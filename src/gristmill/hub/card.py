@@ -23,7 +23,7 @@ _MOST_VALUES = 1_000_000
 # A million digits in base 60 take minutes to read, and Python will not write a number of 4,300 digits out again.
 _LONGEST_NUMBER = 100
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-_HEAD = re.compile(
+HEAD = re.compile(
     r"\A\ufeff?\s*---[ \t]*\r?\n(?P<yaml>.*?)(?:^)---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 # libyaml is ten times faster where it is there; a card with thousands of configs takes seconds without it.
@@ -95,7 +95,7 @@ def parse_card(text: str, where: str = "README.md", standalone: str = "") -> Dat
         >>> card.licenses, card.body
         (['mit', 'cc0-1.0'], '# Hello\n')
     """
-    match = _HEAD.match(text[: LARGEST_HEAD + 1000])
+    match = HEAD.match(text[: LARGEST_HEAD + 1000])
     if match is None and len(text) > LARGEST_HEAD and text.lstrip("\ufeff \t\r\n").startswith("---"):
         raise CardError.at(f"the YAML head does not end within {LARGEST_HEAD:,} characters", file=where)
     metadata: dict[str, Any] = {}
@@ -119,7 +119,7 @@ def with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
         >>> with_metadata("---\nlicense: mit\n---\n# Hello\n", {"license": "bsd"})
         '---\nlicense: bsd\n---\n# Hello\n'
     """
-    match = _HEAD.match(text)
+    match = HEAD.match(text)
     head = yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True) if metadata else ""
     return f"---\n{head}---\n{text[match.end() :] if match is not None else text}"
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill.arguments import row_count, whole_number
+from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.formatting import FormatSpec
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
-from gristmill.iterable import export, opening, plans, walking
+from gristmill.iterable import export, opening, plans, publishing, walking
 from gristmill.iterable.column import IterableColumn
 from gristmill.iterable.epoch import Epoch
 from gristmill.iterable.foreign import FormattingConfig, _BaseExamplesIterable, node_of_examples
@@ -19,10 +20,14 @@ from gristmill.iterable.node import Node
 from gristmill.iterable.sources import Generated, Rows
 from gristmill.iterable.workers import become_torch_dataset, worker_part
 from gristmill.not_there_yet import MissingMethod
+from gristmill.publishing import PushOptions, push_splits
 from gristmill.splits import NamedSplit, Split
 from gristmill.table import making
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.view import View
+
+if TYPE_CHECKING:
+    from gristmill.hub.writing import CommitInfo
 
 _PREVIEW_ROWS = 10
 
@@ -48,7 +53,6 @@ class IterableDataset(InfoMixin):
         [2, 4, 6]
     """
 
-    push_to_hub = MissingMethod()
     from_spark = MissingMethod()
 
     def __init__(
@@ -654,6 +658,67 @@ class IterableDataset(InfoMixin):
         """
         size = row_count("batch_size", batch_size)
         return export.write_database(self._begin(), name, con, size, sql_writer_kwargs)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        config_name: str = "default",
+        set_default: bool | None = None,
+        split: str | None = None,
+        data_dir: str | None = None,
+        commit_message: str | None = None,
+        commit_description: str | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+        revision: str | None = None,
+        create_pr: bool | None = False,
+        max_shard_size: int | str | None = None,
+        num_shards: int | None = None,
+        embed_external_files: bool = True,
+        num_proc: int | None = None,
+    ) -> CommitInfo:
+        """Publishes the rows on a Hub as Parquet files, read once and sent as they come; see `Dataset.push_to_hub`.
+
+        Args:
+            repo_id: ``"namespace/name"``, or ``"name"`` for one of the token's account; made if it is not there.
+            config_name: The config (the card's name for one of several datasets in a repository).
+            set_default: Make it the config that is loaded when none is named.
+            split: The split; that of this stream, or ``"train"``, if left out.
+            data_dir: Folder of the files in the repository; ``data`` for the config ``"default"``, else the config's name.
+            commit_message: First line of the commit; "Upload dataset" if left out.
+            commit_description: What else the commit says.
+            private: Whether only some accounts see a repository that is made; None leaves that to the Hub.
+            token: A token that may write; the one of ``HF_TOKEN`` or `hf auth login` if left out.
+            revision: The branch, made if it is not there; ``main`` if left out.
+            create_pr: Leave the branch alone and begin a pull request.
+            max_shard_size: Size of a file as Arrow data, such as ``"500MB"``; that is what it is if left out.
+            num_shards: Number of files, instead of their size: each has some of the stream's shards, or, where there are fewer of
+                those or the columns are not known, as many rows as the others (then the rows go to a file here first).
+            embed_external_files: Put pictures, sounds and the like that columns only name into the files.
+            num_proc: Accepted for compatibility; rows are read by this process.
+
+        Returns:
+            What ``huggingface_hub`` says of the commit.
+
+        Raises:
+            InvalidArgumentError: A name or number can't be right, or the columns are not those of the config's other splits.
+            CardError: The README there can't be used as it is.
+            AccessError: A token is missing, unknown, or may not write; or there is no room left there.
+            HubError: The Hub refuses or can't be reached.
+            OfflineError: Offline mode is on.
+        """
+        options = PushOptions(
+            repo_id, config_name, set_default, data_dir, commit_message, commit_description, private, token,
+            revision, create_pr,
+        )  # fmt: skip
+        name = str(self._split or "train") if split is None else str(split)
+        return push_splits(
+            {name: self._shards(max_shard_size, num_shards, num_proc, embed_external_files)}, options
+        )
+
+    def _shards(self, size: Any, count: Any, num_proc: Any, embed: bool) -> publishing.StreamSource:
+        check_num_proc(num_proc)
+        return publishing.StreamSource.plan(worker_part(self._node), self.epoch, size, count, embed)
 
     # ---------------------------------------------------------------- changing rows
 

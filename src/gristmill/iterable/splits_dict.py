@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gristmill.errors import SplitNotFoundError
+from gristmill.errors import InvalidArgumentError, SplitNotFoundError
 from gristmill.features import Features
 from gristmill.iterable.core import IterableDataset
-from gristmill.not_there_yet import MissingMethod
+from gristmill.publishing import PushOptions, push_splits
+
+if TYPE_CHECKING:
+    from gristmill.hub.writing import CommitInfo
 
 
 class IterableDatasetDict(dict[str, IterableDataset]):
@@ -20,8 +23,6 @@ class IterableDatasetDict(dict[str, IterableDataset]):
         >>> list(parts.map(lambda row: {"a": row["a"] + 1})["train"])
         [{'a': 2}, {'a': 3}]
     """
-
-    push_to_hub = MissingMethod()
 
     def __getitem__(self, key: str) -> IterableDataset:
         try:
@@ -159,6 +160,68 @@ class IterableDatasetDict(dict[str, IterableDataset]):
     def cast(self, features: Features) -> IterableDatasetDict:
         """Brings the columns of every split to features; see `IterableDataset.cast`."""
         return self._each(lambda part: part.cast(features))
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        config_name: str = "default",
+        set_default: bool | None = None,
+        data_dir: str | None = None,
+        commit_message: str | None = None,
+        commit_description: str | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+        revision: str | None = None,
+        create_pr: bool | None = False,
+        max_shard_size: int | str | None = None,
+        num_shards: dict[str, int] | None = None,
+        embed_external_files: bool = True,
+        num_proc: int | None = None,
+    ) -> CommitInfo:
+        """Publishes all splits on a Hub as one config; see `IterableDataset.push_to_hub`.
+
+        The config has these splits and no others afterwards.
+
+        Args:
+            repo_id: ``"namespace/name"``, or ``"name"`` for one of the token's account; made if it is not there.
+            config_name: The config (the card's name for one of several datasets in a repository).
+            set_default: Make it the config that is loaded when none is named.
+            data_dir: Folder of the files in the repository; ``data`` for the config ``"default"``, else the config's name.
+            commit_message: First line of the commit; "Upload dataset" if left out.
+            commit_description: What else the commit says.
+            private: Whether only some accounts see a repository that is made; None leaves that to the Hub.
+            token: A token that may write; the one of ``HF_TOKEN`` or `hf auth login` if left out.
+            revision: The branch, made if it is not there; ``main`` if left out.
+            create_pr: Leave the branch alone and begin a pull request.
+            max_shard_size: Size of a file as Arrow data, such as ``"500MB"``; that is what it is if left out.
+            num_shards: Number of files of each split, instead of their size.
+            embed_external_files: Put pictures, sounds and the like that columns only name into the files.
+            num_proc: Accepted for compatibility.
+
+        Returns:
+            What ``huggingface_hub`` says of the commit.
+
+        Raises:
+            InvalidArgumentError: A name or number can't be right, or the columns are not those of the config's other splits.
+            CardError: The README there can't be used as it is.
+            AccessError: A token is missing, unknown, or may not write; or there is no room left there.
+            HubError: The Hub refuses or can't be reached.
+            OfflineError: Offline mode is on.
+        """
+        counts: Any = dict.fromkeys(self) if num_shards is None else num_shards
+        if not isinstance(counts, dict) or set(counts) != set(self):
+            raise InvalidArgumentError.from_value(
+                "num_shards", num_shards, "a number of files for each split"
+            )
+        options = PushOptions(
+            repo_id, config_name, set_default, data_dir, commit_message, commit_description, private, token,
+            revision, create_pr, whole=True,
+        )  # fmt: skip
+        sources = {
+            str(name): part._shards(max_shard_size, counts[name], num_proc, embed_external_files)
+            for name, part in self.items()
+        }
+        return push_splits(sources, options)
 
 
 def _with_split(function: Callable[..., Any] | None, split: str, *arguments: Any, **kwargs: Any) -> Any:
