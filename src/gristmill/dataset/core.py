@@ -33,7 +33,6 @@ from gristmill.dataset import (
     frames,
     labels,
     mapping,
-    publishing,
     saving,
     sharding,
     sorting,
@@ -55,7 +54,6 @@ from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
 from gristmill.not_there_yet import MissingMethod
-from gristmill.publishing import PushOptions, push_splits
 from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
 from gristmill.table import InMemoryTable, Table, making
@@ -69,9 +67,9 @@ from gristmill.table.view import View
 
 # What most programs never use (streams, databases, files read as `load_dataset` does) is loaded by the methods that do.
 if TYPE_CHECKING:
-    from gristmill.hub.writing import CommitInfo
-
+    from gristmill.dataset.publishing import DatasetSource
     from gristmill.dataset.splits_dict import DatasetDict
+    from gristmill.hub.writing import CommitInfo
     from gristmill.iterable import IterableDataset
 
 
@@ -2096,6 +2094,8 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> rows.push_to_hub("me/numbers", split="train")  # doctest: +SKIP
             CommitInfo(commit_url='https://huggingface.co/datasets/me/numbers/commit/...
         """
+        from gristmill.publishing import PushOptions, push_splits
+
         plan = sharding.Sharding.parse(max_shard_size, num_shards, num_proc)
         options = PushOptions(
             repo_id, config_name, set_default, data_dir, commit_message, commit_description, private, token,
@@ -2104,8 +2104,10 @@ class Dataset(IndexableMixin, InfoMixin):
         name = str(self._split or "train") if split is None else str(split)
         return push_splits({name: self._shards(plan, embed_external_files)}, options)
 
-    def _shards(self, plan: sharding.Sharding, embed: bool) -> publishing.DatasetSource:
-        return publishing.DatasetSource(self._view, self.features, plan, embed)
+    def _shards(self, plan: sharding.Sharding, embed: bool) -> DatasetSource:
+        from gristmill.dataset.publishing import DatasetSource
+
+        return DatasetSource(self._view, self.features, plan, embed)
 
     # ---------------------------------------------------------------- still to come
 

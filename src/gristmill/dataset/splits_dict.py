@@ -17,7 +17,6 @@ from gristmill.features import Features
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import writing
 from gristmill.files.paths import safe_join
-from gristmill.publishing import PushOptions, push_splits
 from gristmill.table import Table
 
 if TYPE_CHECKING:
@@ -554,6 +553,8 @@ class DatasetDict(dict[str, Dataset]):
             HubError: The Hub refuses or can't be reached.
             OfflineError: Offline mode is on.
         """
+        from gristmill.publishing import PushOptions, push_splits
+
         counts: Any = dict.fromkeys(self) if num_shards is None else num_shards
         if not isinstance(counts, dict) or set(counts) != set(self):
             raise InvalidArgumentError.from_value(

@@ -12,7 +12,7 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.formatting import FormatSpec
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
-from gristmill.iterable import export, opening, plans, publishing, walking
+from gristmill.iterable import export, opening, plans, walking
 from gristmill.iterable.column import IterableColumn
 from gristmill.iterable.epoch import Epoch
 from gristmill.iterable.foreign import FormattingConfig, _BaseExamplesIterable, node_of_examples
@@ -20,7 +20,6 @@ from gristmill.iterable.node import Node
 from gristmill.iterable.sources import Generated, Rows
 from gristmill.iterable.workers import become_torch_dataset, worker_part
 from gristmill.not_there_yet import MissingMethod
-from gristmill.publishing import PushOptions, push_splits
 from gristmill.splits import NamedSplit, Split
 from gristmill.table import making
 from gristmill.table.arrow_file import open_arrow
@@ -28,6 +27,7 @@ from gristmill.table.view import View
 
 if TYPE_CHECKING:
     from gristmill.hub.writing import CommitInfo
+    from gristmill.iterable.publishing import StreamSource
 
 _PREVIEW_ROWS = 10
 
@@ -707,6 +707,8 @@ class IterableDataset(InfoMixin):
             HubError: The Hub refuses or can't be reached.
             OfflineError: Offline mode is on.
         """
+        from gristmill.publishing import PushOptions, push_splits
+
         options = PushOptions(
             repo_id, config_name, set_default, data_dir, commit_message, commit_description, private, token,
             revision, create_pr,
@@ -716,9 +718,11 @@ class IterableDataset(InfoMixin):
             {name: self._shards(max_shard_size, num_shards, num_proc, embed_external_files)}, options
         )
 
-    def _shards(self, size: Any, count: Any, num_proc: Any, embed: bool) -> publishing.StreamSource:
+    def _shards(self, size: Any, count: Any, num_proc: Any, embed: bool) -> StreamSource:
+        from gristmill.iterable.publishing import StreamSource
+
         check_num_proc(num_proc)
-        return publishing.StreamSource.plan(worker_part(self._node), self.epoch, size, count, embed)
+        return StreamSource.plan(worker_part(self._node), self.epoch, size, count, embed)
 
     # ---------------------------------------------------------------- changing rows
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
 from gristmill.features import Features
 from gristmill.iterable.core import IterableDataset
-from gristmill.publishing import PushOptions, push_splits
 
 if TYPE_CHECKING:
     from gristmill.hub.writing import CommitInfo
@@ -208,6 +207,8 @@ class IterableDatasetDict(dict[str, IterableDataset]):
             HubError: The Hub refuses or can't be reached.
             OfflineError: Offline mode is on.
         """
+        from gristmill.publishing import PushOptions, push_splits
+
         counts: Any = dict.fromkeys(self) if num_shards is None else num_shards
         if not isinstance(counts, dict) or set(counts) != set(self):
             raise InvalidArgumentError.from_value(
