@@ -84,6 +84,29 @@ def test_archives_without_files_and_damaged_ones_are_named(tmp_path):
         unpack_archives(source(tmp_path / "b.zip"), [tmp_path / "b.zip"], tmp_path / "out")
 
 
+@pytest.mark.parametrize("blank", [b"", bytes(10_240)])
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+def test_what_is_called_an_archive_and_holds_nothing_is_no_empty_data_file(blank, name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(blank)
+    with pytest.raises(FileFormatError, match=rf"{name}: is no zip, tar or 7z archive"):
+        unpack_archives(source(path), [path], tmp_path / "out")
+
+
+def test_an_archive_in_an_archive_is_named_by_a_chain(archive, tmp_path):
+    outer = tmp_path / "outer.zip"
+    with zipfile.ZipFile(outer, "w") as made:
+        made.write(archive, "inner/train.zip")
+    with pytest.raises(DataFilesNotFoundError, match="holds an archive") as caught:
+        unpack_archives(source(outer), [outer], tmp_path / "out")
+    chain = str(caught.value).split('data_files="')[1].partition('"')[0]
+    with config.override(EXTRACTED_DATASETS_PATH=tmp_path / "extracted"):
+        loaded = gristmill.load_dataset(
+            "csv", data_files=chain.replace("*", "data/*"), split="train", cache_dir=str(tmp_path)
+        )
+    assert loaded["a"][:] == [2, 3]
+
+
 def test_archives_in_a_folder_are_loaded_as_the_splits_they_are_named_after(archive, tmp_path):
     folder = tmp_path / "repo"
     folder.mkdir()

@@ -301,6 +301,23 @@ def test_damage_in_the_middle_of_a_tar_is_not_its_end(tmp_path):
         list_members(tmp_path / "a.tar")
 
 
+def test_the_checksum_after_the_end_of_a_compressed_tar_counts(tmp_path):
+    """A tar has none of its own: a changed byte that still decompresses would become a changed row."""
+    make_tar(tmp_path / "a.tar")
+    packed = COMPRESS["gzip"]((tmp_path / "a.tar").read_bytes())
+    path = tmp_path / "a.tar.gz"
+    for ending in (bytes(4) + packed[-4:], b""):
+        path.write_bytes(packed[:-8] + ending)
+        for use in (
+            list_members,
+            lambda path: list(iter_archive(path)),
+            lambda p: extract_archive(p, tmp_path / "o"),
+        ):
+            with pytest.raises(FileFormatError, match=r"a\.tar\.gz: the gzip data is damaged"):
+                use(path)
+    assert not (tmp_path / "o").exists()
+
+
 def test_a_tar_without_its_last_empty_blocks_is_whole(tmp_path):
     make_tar(tmp_path / "a.tar", {"a": b"x" * 512})
     [member] = list_members(tmp_path / "a.tar")

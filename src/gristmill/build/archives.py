@@ -14,7 +14,9 @@ from gristmill import config
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.build.user_files import plain_name
 from gristmill.errors import DataFilesNotFoundError
+from gristmill.files.archive_members import refuse_other_kind
 from gristmill.files.archives import archive_suffix, detect_archive, extract_archive, list_members
+from gristmill.files.borders import reading
 from gristmill.files.lock import lock
 from gristmill.files.patterns import is_hidden, natural_key
 from gristmill.files.split_names import (
@@ -27,6 +29,8 @@ from gristmill.files.split_names import (
 from gristmill.formats.registry import get_format
 
 __all__ = ["enter_archives", "format_of_members", "unpack_archives"]
+
+_HEAD_BYTES = 512
 
 
 def format_of_members(file: DataFile, path: Path) -> str | None:
@@ -48,7 +52,7 @@ def format_of_members(file: DataFile, path: Path) -> str | None:
 
 
 def unpack_archives(
-    source: SplitSource, paths: Sequence[Path], folder: Path
+    source: SplitSource, paths: Sequence[Path], folder: Path, durable: bool = True
 ) -> tuple[SplitSource, list[Path]]:
     """Puts the data files inside archives in the place of the archives.
 
@@ -56,6 +60,7 @@ def unpack_archives(
         source: A split.
         paths: Where its files are.
         folder: Where to extract to: a folder for each archive, named after its identity; one that is there is used.
+        durable: What is extracted is to outlive a power cut.
 
     Returns:
         The split with the files inside, named like ``zip://data/a.csv::https://example.org/a.zip``, and where they
@@ -76,13 +81,15 @@ def unpack_archives(
         named = format_of(file.name) is not None and not archive_suffix(file.name)
         kind = None if named else detect_archive(path)
         if kind is None:
+            if not named and is_archive_file(plain_name(file.name)) and _is_blank(path):
+                refuse_other_kind(file.name)
             files.append(file)
             found.append(path)
             continue
         inside = folder / hashlib.sha256(file.identity.encode()).hexdigest()[:32]
         with lock(folder / f"{inside.name}.lock"):
             if not inside.is_dir():
-                extract_archive(path, inside, file.name)
+                extract_archive(path, inside, file.name, durable)
         for name in _data_files(inside, source.format, file):
             member = inside / name
             status = member.stat()
@@ -123,11 +130,23 @@ def enter_archives(source: SplitSource) -> SplitSource:
     return replace(source, files=tuple(files))
 
 
+def _is_blank(path: Path) -> bool:
+    """Says whether nothing is in a file; a tar without members is a row of zeros."""
+    with reading(path, "an archive"), path.open("rb") as file:
+        return not any(file.read(_HEAD_BYTES))
+
+
 def _data_files(inside: Path, format: str, file: DataFile) -> list[str]:
     """Lists the files of a format; all that are not hidden, if none has a suffix that says it is."""
     names = [path.relative_to(inside).as_posix() for path in inside.rglob("*") if path.is_file()]
     visible = sorted((name for name in names if not any(map(is_hidden, name.split("/")))), key=natural_key)
     known = [name for name in visible if is_data_file(name) and format_of(name) == format]
+    packed = next((name for name in visible if is_archive_file(name)), None)
+    if packed and not known:
+        raise DataFilesNotFoundError(
+            f"The archive {file.name} holds an archive, {packed}, and no {format} files. Name what is in that one: "
+            f'data_files="zip://*::zip://{packed}::{file.name}".'
+        )
     if not (known or visible):
         raise DataFilesNotFoundError(
             f"The archive {file.name} holds no data files; readable are {', '.join(KNOWN_SUFFIXES)}."

@@ -118,7 +118,7 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
     # the split is opened, by its recorded size, and prepared again.
     with _generating(source), atomic_folder(folder, durable=False) as temporary:
         extracted = temporary / "extracted"
-        unpacked, inside = unpack_archives(source, paths, extracted)
+        unpacked, inside = unpack_archives(source, paths, extracted, durable=False)
         # What was extracted goes with the rows written, so it can't be used in place.
         written = use_in_place(source, paths, temporary) if unpacked is source else None
         if written is None:

@@ -190,13 +190,14 @@ def open_member(path: Path, member: str | Member, name: object = None) -> IO[byt
     return opened
 
 
-def extract_archive(path: Path, folder: Path, name: object = None) -> Path:
+def extract_archive(path: Path, folder: Path, name: object = None, durable: bool = True) -> Path:
     """Extracts an archive into a folder, which appears when it is whole and replaces what was there.
 
     Args:
         path: The archive.
         folder: The folder to make.
         name: What to call the archive in errors; its path if left out.
+        durable: Wait until the disk has all of it, which for small files takes longer than all the rest.
 
     Returns:
         The folder.
@@ -220,7 +221,7 @@ def extract_archive(path: Path, folder: Path, name: object = None) -> Path:
     label = path if name is None else name
     with _opened(path, label) as file:
         _room(file, label)  # no folder is made for what is no archive
-        with atomic_folder(folder) as inside:
+        with atomic_folder(folder, durable) as inside:
             written: dict[str, Path] = {}
             links: dict[str, str] = {}
             for member, content in _iter_opened(file, label, with_links=True):

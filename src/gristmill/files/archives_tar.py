@@ -121,6 +121,11 @@ class _Stream:
             if not self.read(min(at - self.at, _MOST_AT_ONCE)):
                 raise self.cut_off()
 
+    def finish(self) -> None:
+        """Reads what is left of a compressed archive: its checksum, which stands at the end, covers what came before."""
+        while isinstance(self.file, DecompressedFile) and self.read(_MOST_AT_ONCE):
+            pass
+
     def cut_off(self) -> FileFormatError:
         """Words that the archive ends too early."""
         return self.damaged("it ends in the middle of a member")
@@ -218,10 +223,12 @@ def _headers(stream: _Stream) -> Iterator[tuple[_Header, int]]:
         stream.go_to(at)
         block = stream.read(BLOCK)
         if not block and not here and at:
+            stream.finish()
             return  # without the two empty blocks that should end it: many writers leave them out
         if len(block) < BLOCK:
             raise stream.damaged("it ends in the middle of a header" if block else "it ends too early")
         if not any(block):
+            stream.finish()
             return
         header = _parse(block, stream)
         at = stream.at + _whole_blocks(header.size)

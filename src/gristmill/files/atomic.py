@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,7 @@ _TEMPORARY = re.compile(
 )
 # File systems take names of 255 bytes; what a temporary name adds is 38 at most.
 _LONGEST_NAME = 200
+_SYNCED_AT_ONCE = 8
 
 
 def _host() -> str:
@@ -194,16 +196,22 @@ def _remove(path: Path) -> None:
 
 
 def _sync_tree(folder: Path) -> None:
-    for root, _, names in os.walk(folder):
-        for name in names:
-            if Path(root, name).is_symlink():
-                continue
-            handle = os.open(Path(root, name), os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-        sync_folder(Path(root))
+    # A disk syncs several files about as fast as one.
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
+        for root, _, names in os.walk(folder):
+            for _ in pool.map(_sync_file, [Path(root, name) for name in names]):
+                pass
+            sync_folder(Path(root))
+
+
+def _sync_file(path: Path) -> None:
+    if path.is_symlink():
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_json(path: str | os.PathLike[str], value: object) -> None:
