@@ -235,9 +235,83 @@ def _(case: Case) -> Any:
 
 @workload(needs="torch")
 def tokens_torch(case: Case) -> Any:
+    import torch
     from torch.utils.data import DataLoader
 
+    torch.set_num_threads(1)
     ds = case.rows("nested").select_columns(["tokens"]).with_format("torch")
     with case.timed():
         total = sum(int(batch["tokens"].sum()) for batch in DataLoader(ds, batch_size=256))
     return total
+
+
+@tokens_torch.limited
+def _(case: Case) -> Any:
+    """Rows as views of one tensor, so that what the DataLoader copies is all that is copied."""
+    import torch
+    from torch.utils.data import DataLoader
+
+    torch.set_num_threads(1)
+    table = case.table("nested")
+    with case.timed():
+        lists = table.column("tokens").combine_chunks()
+        tokens = torch.from_numpy(lists.flatten().to_numpy().reshape(len(lists), -1))
+
+        class Rows:
+            def __len__(self) -> int:
+                return len(tokens)
+
+            def __getitems__(self, rows: list[int]) -> list[dict[str, Any]]:
+                return [{"tokens": row} for row in tokens[rows].unbind()]
+
+        loader: Any = DataLoader(Rows(), batch_size=256)  # type: ignore[arg-type]
+        total = sum(int(batch["tokens"].sum()) for batch in loader)
+    return total
+
+
+@workload(needs="torch")
+def tokens_torch_shuffled(case: Case) -> Any:
+    """Sequences of tokens to two workers of a DataLoader, in another order each epoch."""
+    import torch
+    from torch.utils.data import DataLoader
+
+    torch.set_num_threads(1)
+    ds = case.rows("nested").select_columns(["tokens"]).with_format("torch")
+    with case.timed():
+        loader = DataLoader(ds, batch_size=256, shuffle=True, num_workers=2)
+        total = sum(int(batch["tokens"].sum()) for batch in loader)
+    return total
+
+
+@workload(needs="torch")
+def iter_torch(case: Case) -> Any:
+    import torch
+
+    torch.set_num_threads(1)
+    ds = case.rows().select_columns(["id", "score", "label"]).with_format("torch")
+    with case.timed():
+        seen = 0
+        for row in ds:
+            seen += int(row["id"]) + int(row["label"])
+    return seen
+
+
+@iter_torch.limited
+def _(case: Case) -> Any:
+    import numpy as np
+    import torch
+
+    torch.set_num_threads(1)
+    table = case.table()
+    types = {"id": np.int64, "score": np.float32, "label": np.int64}
+    with case.timed():
+        seen = 0
+        for batch in table.to_batches(max_chunksize=500):
+            columns = [
+                torch.from_numpy(batch.column(name).to_numpy().astype(kind)).unbind()
+                for name, kind in types.items()
+            ]
+            for number, score, label in zip(*columns, strict=True):
+                row = {"id": number, "score": score, "label": label}
+                seen += int(row["id"]) + int(row["label"])
+    return seen
