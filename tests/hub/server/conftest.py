@@ -1,11 +1,13 @@
 """A small hub of every kind of trouble, served on a real socket."""
 
+import base64
+import hashlib
 import http.client
 import json
 import socket
 from email.message import Message
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -50,6 +52,10 @@ class Wire:
         finally:
             connection.close()
 
+    @staticmethod
+    def quoted(path: str) -> str:
+        return quote(path)
+
     def get(self, target: str, **headers: str) -> "Answer":
         return self.ask("GET", target, None, **headers)
 
@@ -82,6 +88,52 @@ class Answer:
         return self.headers["X-Error-Code"]
 
 
+class Writer(Wire):
+    """Requests that write, as clients put them, with the answers as they come."""
+
+    def post(self, target: str, value: object = None, method: str = "POST", **headers: str) -> Answer:
+        return self.ask(method, target, json.dumps(value or {}).encode(), **headers)
+
+    def create(self, repo: str = "org/new", type: str = "dataset", **more: object) -> Answer:
+        organisation, _, name = repo.partition("/")
+        return self.post(
+            "/api/repos/create", {"organization": organisation, "name": name, "type": type, **more}
+        )
+
+    def commit(
+        self,
+        *operations: tuple[str, dict[str, object]],
+        repo: str = "org/new",
+        revision: str = "main",
+        parent: str | None = None,
+        title: str = "change",
+        query: str = "",
+        **headers: str,
+    ) -> Answer:
+        header: dict[str, object] = {"summary": title, "description": ""}
+        if parent is not None:
+            header["parentCommit"] = parent
+        lines = [{"key": key, "value": value} for key, value in [("header", header), *operations]]
+        body = "\n".join(json.dumps(line) for line in lines).encode()
+        revision = quote(revision, safe="")
+        return self.ask("POST", f"/api/datasets/{repo}/commit/{revision}{query}", body, **headers)
+
+    def send_lfs(self, content: bytes, repo: str = "org/new") -> str:
+        oid = hashlib.sha256(content).hexdigest()
+        asked = {"operation": "upload", "objects": [{"oid": oid, "size": len(content)}]}
+        answer = self.post(f"/datasets/{repo}.git/info/lfs/objects/batch", asked)
+        actions = answer.json["objects"][0].get("actions")
+        if actions:
+            href = urlsplit(actions["upload"]["href"])
+            assert self.ask("PUT", href.path, content).status == 200
+            assert self.post(urlsplit(actions["verify"]["href"]).path, asked["objects"][0]).status == 200
+        return oid
+
+
+def file(path: str, content: bytes) -> tuple[str, dict[str, object]]:
+    return "file", {"path": path, "content": base64.b64encode(content).decode(), "encoding": "base64"}
+
+
 @pytest.fixture
 def folder(tmp_path):
     write(tmp_path / "hub/datasets/org/tiny", FILES)
@@ -105,3 +157,11 @@ def endpoint(folder):
 @pytest.fixture
 def wire(endpoint):
     return Wire(endpoint)
+
+
+@pytest.fixture
+def writer(folder):
+    with serve_in_thread(folder, allow_write=True) as endpoint:
+        writer = Writer(endpoint)
+        assert writer.create().status == 200
+        yield writer

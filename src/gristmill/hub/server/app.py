@@ -60,6 +60,8 @@ ROUTES = (
     Route("api/{type}/{id}/xet-write-token/{rev}", xet_api.write_token, writes=True),
     Route("api/xet/v1/xorbs/{prefix}/{hash}", xet_api.xorb, ("POST",), writes=True),
     Route("api/xet/v1/shards", xet_api.shard, ("POST",), writes=True),
+    Route("api/xet/{path}", xet_api.absent, ("GET", "POST")),
+    Route("v1/telemetry", xet_api.absent, ("POST",)),
     Route("api/lfs/upload/{token}", lfs_api.upload, ("PUT",)),
     Route("api/lfs/verify/{type}/{id}", lfs_api.verify, ("POST",)),
     Route("{type}/{id}/info/lfs/objects/batch", lfs_api.batch, ("POST",)),

@@ -10,7 +10,7 @@ import time
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gristmill.hub.server.errors import repo_not_found
+from gristmill.hub.server.errors import Refusal, repo_not_found
 from gristmill.hub.server.history import History
 from gristmill.hub.server.served import Served
 from gristmill.hub.server.spool import open_spool, receive, receive_file
@@ -54,6 +54,14 @@ async def shard(served: Served, request: Request, _values: dict[str, str]) -> Re
         await served.save(body.flush)
         made = await served.save(store.build, body)
     return JSONResponse({"result": 1 if made else 0})
+
+
+async def absent(_served: Served, _request: Request, _values: dict[str, str]) -> Response:
+    """What clients ask for on their way and do without: known chunks, grants, newer versions, telemetry.
+
+    Asked with a token of xet, which must not be taken for a wrong one of the Hub.
+    """
+    raise Refusal(404, "This server has no such part of xet.")
 
 
 async def _store(served: Served, request: Request) -> XorbStore:

@@ -134,7 +134,7 @@ class _OpenXorbs:
         if known is None:
             path = self._folder / hash
             try:
-                path.touch()  # used, so kept for longer
+                os.utime(path)  # used, so kept for longer
                 with path.open("rb") as stream:
                     content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
             except FileNotFoundError as error:

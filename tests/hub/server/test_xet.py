@@ -1,0 +1,210 @@
+"""Xet uploads: the formats by their laws, and what the server does with parts that are missing, wrong or hostile."""
+
+import contextlib
+import hashlib
+import struct
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gristmill.hub.server.errors import Refusal
+from gristmill.hub.server.xet_format import (
+    GROUPED_LZ4,
+    LARGEST_CHUNK,
+    LZ4,
+    PLAIN,
+    decode_chunks,
+    hash_bytes,
+    hash_text,
+    index_xorb,
+    parse_shard,
+    ungroup,
+)
+from tests.hub.server.conftest import Writer
+
+CHUNKS = st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=6)
+SCHEMES = st.lists(st.sampled_from([PLAIN, LZ4, GROUPED_LZ4]), min_size=6, max_size=6)
+
+
+def lz4(data):
+    return pa.compress(data, codec="lz4", asbytes=True)
+
+
+def chunk(data, scheme=PLAIN):
+    packed = data
+    if scheme == LZ4:
+        packed = lz4(data)
+    elif scheme == GROUPED_LZ4:
+        packed = lz4(b"".join(data[group::4] for group in range(4)))
+    header = b"\0" + len(packed).to_bytes(3, "little") + bytes([scheme]) + len(data).to_bytes(3, "little")
+    return header + packed
+
+
+def xorb(chunks, schemes=(PLAIN,) * 6):
+    return b"".join(chunk(data, scheme) for data, scheme in zip(chunks, schemes, strict=False))
+
+
+def shard(files, verification=False):
+    """Writes (sha256 or None, [(xorb hash, start, end, length)]) as a shard."""
+    out = b"HFRepoMetaData\0".ljust(32, b"\x55") + struct.pack("<QQ", 2, 0)
+    for sha256, terms in files:
+        flags = (1 << 30) * (sha256 is not None) | (1 << 31) * verification
+        out += bytes(32) + struct.pack("<IIQ", flags, len(terms), 0)
+        for hash, start, end, length in terms:
+            out += hash_bytes(hash) + struct.pack("<IIII", 0, length, start, end)
+        out += bytes(48) * len(terms) * verification
+        if sha256 is not None:
+            out += hash_bytes(sha256) + bytes(16)
+    return out + b"\xff" * 32 + bytes(16)
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_hashes(raw):
+    assert hash_bytes(hash_text(raw)) == raw
+
+
+@given(st.binary(max_size=50))
+def test_ungroup(data):
+    assert ungroup(b"".join(data[group::4] for group in range(4))) == data
+
+
+@settings(max_examples=60)
+@given(CHUNKS, SCHEMES, st.binary(max_size=20))
+def test_chunks(chunks, schemes, footer):
+    content = xorb(chunks, schemes)
+    for whole in (content, content + b"XETBLOB" + footer):
+        offsets = index_xorb(whole)
+        assert list(decode_chunks(whole, offsets, 0, len(chunks))) == chunks
+        assert offsets[-1] == len(content)
+
+
+@settings(max_examples=150)
+@given(CHUNKS, SCHEMES, st.data())
+def test_damaged_xorbs_are_refused_or_other_bytes(chunks, schemes, data):
+    content = bytearray(xorb(chunks, schemes))
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    damaged = bytes(content[: data.draw(st.integers(0, len(content)))])
+    with contextlib.suppress(Refusal):
+        offsets = index_xorb(damaged)
+        for decoded in decode_chunks(damaged, offsets, 0, len(offsets) - 1):
+            assert 0 < len(decoded) <= LARGEST_CHUNK
+
+
+def test_a_frame_that_holds_less_or_more_than_it_says():
+    for told in (3, 7, LARGEST_CHUNK, LARGEST_CHUNK + 1):
+        packed = lz4(b"12345")
+        content = b"\0" + len(packed).to_bytes(3, "little") + b"\1" + told.to_bytes(3, "little") + packed
+        with pytest.raises(Refusal):
+            list(decode_chunks(content, index_xorb(content), 0, 1))
+
+
+HASHES = st.binary(min_size=32, max_size=32).map(hash_text).filter(lambda text: text != "f" * 64)
+NUMBERS = st.integers(0, 2**32 - 1)
+TERMS = st.lists(st.tuples(HASHES, NUMBERS, NUMBERS, NUMBERS), max_size=3)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.none() | HASHES, TERMS), max_size=3), st.booleans(), st.data())
+def test_shards(files, verification, data):
+    content = shard(files, verification)
+    told = [(f.sha256, [(t.xorb, t.start, t.end, t.length) for t in f.terms]) for f in parse_shard(content)]
+    assert told == files
+    cut = content[: data.draw(st.integers(0, len(content) - 17))]
+    with pytest.raises(Refusal):
+        list(parse_shard(cut))
+
+
+def test_a_shard_that_promises_more_terms_than_it_has():
+    content = bytearray(shard([(None, [])]))
+    struct.pack_into("<I", content, 48 + 36, 2**32 - 1)
+    with pytest.raises(Refusal):
+        list(parse_shard(bytes(content)))
+
+
+class Xet:
+    """A small client of the upload protocol."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        told = writer.get("/api/datasets/org/new/xet-write-token/main")
+        assert told.headers["X-Xet-Cas-Url"] == f"{writer.endpoint}/api/xet" == told.json["casUrl"]
+        self.headers = {"Authorization": f"Bearer {told.json['accessToken']}"}
+
+    def xorb(self, hash, content):
+        return self.writer.ask("POST", f"/api/xet/v1/xorbs/default/{hash}", content, **self.headers)
+
+    def shard(self, content):
+        return self.writer.ask("POST", "/api/xet/v1/shards", content, **self.headers)
+
+
+A, B = "a" * 64, "b" * 64
+
+
+def test_an_upload(writer, folder):
+    xet, chunks = Xet(writer), [b"0123456789" * 50, b"abc" * 100, b"\0" * 999]
+    assert xet.xorb(A, xorb(chunks, (PLAIN, LZ4, GROUPED_LZ4))).json == {"was_inserted": True}
+    whole = b"".join([chunks[1], chunks[2], chunks[0], chunks[1]])
+    sha256 = hashlib.sha256(whole).hexdigest()
+    terms = [(A, 1, 3, 1299), (A, 0, 2, 800)]
+    assert xet.shard(shard([(sha256, terms)], verification=True)).json == {"result": 1}
+    assert xet.shard(shard([(sha256, terms)])).json == {"result": 0}
+    operation = ("lfsFile", {"path": "x.bin", "algo": "sha256", "oid": sha256, "size": len(whole)})
+    assert writer.commit(operation).status == 200
+    assert writer.get("/datasets/org/new/resolve/main/x.bin").body == whole
+    told = writer.get("/api/datasets/org/new/tree/main").json
+    assert "xetHash" not in told[-1]
+
+
+def test_what_is_asked_on_the_way_is_not_there(writer):
+    for method, path in [
+        ("GET", "v1/chunks/default/" + A),
+        ("POST", "v1/xorb-grants/default/" + A),
+        ("POST", "v2/shards"),
+    ]:
+        assert writer.ask(method, f"/api/xet/{path}", b"").status == 404
+
+
+def test_refused(writer, folder):
+    xet = Xet(writer)
+    content = xorb([b"12345", b"678"])
+    assert xet.xorb(A, content).status == 200
+    good = hashlib.sha256(b"12345").hexdigest()
+    for wrong in [
+        [("0" * 64, [(A, 0, 1, 5)])],  # another sha256
+        [(good, [(A, 0, 1, 6)])],  # another length
+        [(good, [(A, 0, 3, 8)])],  # more chunks than there are
+        [(good, [(A, 1, 1, 0)])],  # none
+        [(good, [(B, 0, 1, 5)])],  # no such xorb
+        [(None, [(A, 0, 1, 5)])],  # no sha256
+    ]:
+        assert xet.shard(shard(wrong)).status == 400
+    for bad in (b"", b"nonsense", content[:-1], b"\1" + content[1:]):
+        assert xet.xorb(B, bad).status == 400
+        assert xet.shard(bad).status == 400
+    assert xet.xorb("..%2F..%2Fx", content).status == 400
+    for headers in ({}, {"Authorization": "Bearer nonsense"}):
+        assert writer.ask("POST", f"/api/xet/v1/xorbs/default/{A}", content, **headers).status == 401
+        assert writer.ask("POST", "/api/xet/v1/shards", b"", **headers).status == 401
+    assert writer.commit(("lfsFile", {"path": "x", "oid": good})).status == 400
+    assert [p.name for p in folder.glob("datasets/org/new/.gristmill/xet/*")] == [A]
+    assert list(folder.glob("datasets/org/new/.gristmill/tmp/*")) == []
+    # A xorb that was wrong under this name does not stay in the way of the right one.
+    assert xet.xorb(A, xorb([b"other"])).status == 200
+    assert xet.shard(shard([(hashlib.sha256(b"other").hexdigest(), [(A, 0, 1, 5)])])).status == 200
+
+
+def test_xorbs_go_when_nothing_refers_to_them(writer, folder, monkeypatch):
+    Xet(writer).xorb(A, xorb([b"12345"]))
+    assert list(folder.glob("datasets/org/new/.gristmill/xet/*"))
+    Xet(writer)
+    assert list(folder.glob("datasets/org/new/.gristmill/xet/*"))
+    monkeypatch.setattr("gristmill.hub.server.xet_store.KEEP_SECONDS", -10.0)
+    Xet(writer)
+    assert not list(folder.glob("datasets/org/new/.gristmill/xet/*"))
+
+
+def test_tokens_hold_for_a_time(writer, monkeypatch):
+    monkeypatch.setattr("gristmill.hub.server.xet_api._HOLDS", -1)
+    assert Xet(writer).xorb(A, xorb([b"1"])).status == 401
