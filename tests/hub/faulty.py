@@ -9,6 +9,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -85,6 +86,7 @@ class FaultyHub:
     def __init__(self, files: dict[str, bytes], page: int = 1000) -> None:
         self.files = files
         self.page = page
+        self.latency = 0.0  # seconds before each answer
         self.seen: list[Seen] = []
         self.scripts: list[tuple[str, deque[Fault]]] = []
         self.info: dict[str, object] = {"id": REPO, "sha": COMMIT, "private": False, "gated": False}
@@ -138,6 +140,7 @@ class FaultyHub:
         parts = urlsplit(handler.path)
         headers = {name.lower(): value for name, value in handler.headers.items()}
         seen = Seen(parts.path, parse_qs(parts.query), headers)
+        time.sleep(self.latency)
         truth = self._truth(seen)
         with self._lock:
             self.seen.append(seen)

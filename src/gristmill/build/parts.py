@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,16 @@ from gristmill.hub.transfer import run_parallel
 from gristmill.logging import get_logger
 from gristmill.partial.intervals import total
 from gristmill.partial.parquet import RemoteParquet
+from gristmill.partial.stream import KeptHead, RangedStream
 
-__all__ = ["ready_files"]
+__all__ = ["ready_files", "streamed_file"]
 
 _log = get_logger(__name__)
 _SMALL = 1_000_000
 _MOST = 0.8
 _OPENED_AT_A_TIME = 8
+# The others are read more than once, or from both ends.
+_READ_FORWARD = frozenset({"arrow", "csv", "json", "text"})
 
 
 def ready_files(source: SplitSource, whole: bool = False) -> list[SourceFile]:
@@ -92,3 +96,34 @@ def _part(source: SplitSource, file: DataFile) -> SourceFile | None:
 def _bytes_needed(remote: RemoteParquet, columns: Sequence[str] | None, filters: Any) -> int:
     groups = possible_groups(remote.source_file(), filters)
     return total(remote.ranges(groups, remote.known(columns_needed(columns, filters))))
+
+
+def streamed_file(file: DataFile, format: str) -> SourceFile | None:
+    """Opens a remote file so that only what is read comes over, and nothing of it stays.
+
+    Args:
+        file: The file.
+        format: The format it is read by.
+
+    Returns:
+        The file; None if it has to be fetched whole.
+
+    Raises:
+        FileFormatError: It is no Parquet file, or damaged.
+        HubError: The server refuses or can't be reached.
+        FileError: The file system refuses.
+    """
+    is_parquet = format == "parquet"
+    if file.path is not None or file.ranges is None or not (is_parquet or format in _READ_FORWARD):
+        return None
+    try:
+        ranges = file.ranges()
+        if isinstance(ranges, Path):
+            return SourceFile(ranges, file.name)
+        if is_parquet:
+            return RemoteParquet.from_ranges(ranges, file.name, scratch=True).source_file()
+    except RangeIgnoredError as error:
+        _log.info("%s can't be read in part and is fetched whole: %s", file.name, error)
+        return None
+    opened = partial(RangedStream, KeptHead(ranges))
+    return SourceFile(Path(file.name), file.name, open=opened, version=ranges.identity)

@@ -15,13 +15,21 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from gristmill import config
-from gristmill.errors import DataError, FileError, FileFormatError, FileMissingError, InvalidArgumentError
+from gristmill.errors import (
+    DataError,
+    FileError,
+    FileFormatError,
+    FileMissingError,
+    GristmillError,
+    InvalidArgumentError,
+)
 
 __all__ = [
     "COMPRESSION_SUFFIXES",
     "DecompressedFile",
     "Growth",
     "compression_suffix",
+    "decompressed",
     "detect_compression",
     "open_decompressed",
 ]
@@ -102,15 +110,31 @@ def open_decompressed(path: Path, name: object = None) -> tuple[IO[bytes], bool]
     """
     name = path if name is None else name
     try:
-        file = path.open("rb")
-        kind = detect_compression(file.peek(HEAD_BYTES)[:HEAD_BYTES])
+        return decompressed(path.open("rb"), name)
     except FileNotFoundError as error:
         raise FileMissingError.from_path(name) from error
     except OSError as error:
+        if isinstance(error, GristmillError):
+            raise
         raise FileError.from_os_error("read", name, error) from error
-    if kind is None:
-        return file, True
-    return cast("IO[bytes]", DecompressedFile(file, kind, name)), False
+
+
+def decompressed(file: Any, name: object) -> tuple[IO[bytes], bool]:
+    """Gives what comes out of an open file if its first bytes say that it is compressed, or the file itself.
+
+    Args:
+        file: A binary file object with `peek`, at its beginning. It is closed if it can't be read.
+        name: What to call it in errors.
+
+    Returns:
+        The stream, and whether it is the file itself (can be seeked).
+    """
+    try:
+        kind = detect_compression(file.peek(HEAD_BYTES)[:HEAD_BYTES])
+    except BaseException:
+        file.close()
+        raise
+    return (file, True) if kind is None else (cast("IO[bytes]", DecompressedFile(file, kind, name)), False)
 
 
 class Growth:
@@ -224,6 +248,8 @@ class DecompressedFile(io.BufferedIOBase):
     def _decode(self, size: int) -> bytes:
         try:
             data: bytes = self._decoder.read(min(size, _MOST_PIECE) if size > 0 else _MOST_PIECE)
+        except GristmillError:
+            raise  # the compressed bytes can't be got at
         except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
             # The system's own errors have a number, those of decompressors have none.
             if isinstance(error, OSError) and error.errno is not None:

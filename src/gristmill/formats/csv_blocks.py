@@ -112,9 +112,9 @@ def iter_row_blocks(
     """
     if plain:
         # Reading those bytes once more costs less than a copy of the block with them in front.
+        left = stream.seek(0, os.SEEK_END) - offset
         stream.seek(offset)
         rest = b""
-        left = os.fstat(stream.fileno()).st_size - offset
         size = max(size, left + 1) if left <= size * _WHOLE else size
     wanted, ended = size, False
     while True:

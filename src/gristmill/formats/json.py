@@ -89,6 +89,9 @@ class JsonFormat(Format[JsonOptions]):
         schema: pa.Schema | None,
         predicate: Any,
     ) -> Batches:
+        if schema is None and file.is_remote:
+            yield from _as_it_comes(file, options, columns, start)
+            return
         shape = self.infer_schema(file, options) if schema is None else schema
         hint = hint_from(shape)
         only_hint = columns is not None and schema is None and hint is not None
@@ -120,8 +123,7 @@ class JsonFormat(Format[JsonOptions]):
         """Settles the schema by parsing the whole file; remembered until the file changes."""
         settings = self.parse_options(options)
         with reading_text(file, "JSON"):
-            stat = file.path.stat()
-            return _settled(file, settings, (stat.st_mtime_ns, stat.st_size))
+            return _settled(file, settings, file.state())
 
     def clash(self, options: JsonOptions | Mapping[str, Any] | None = None) -> Clash:
         """Says that mixed values become `Json`, unless ``on_mixed_types=None``."""
@@ -175,6 +177,27 @@ class JsonFormat(Format[JsonOptions]):
             return out.count
 
 
+def _as_it_comes(
+    file: SourceFile, options: JsonOptions, columns: list[str] | None, start: Position
+) -> Batches:
+    """Reads a file that is far away once: types are those of its first block, widened in blocks that need it."""
+    with reading_text(file, "JSON"):
+        first = _EMPTY
+        for block, _ in _blocks(file, options, Position()):
+            first = _parsed_mixed(block, file, 0, None, options).schema
+            break
+        row = start.row
+        for block, skip in _blocks(file, options, start):
+            table = _parsed_mixed(block, file, row - skip, hint_from(first), options)
+            if table.num_rows > skip:
+                shape = unify_block(first, table, block, file, row - skip, _clash(options))
+                fit = fitter(shape, columns, file)
+                if columns is not None:
+                    table = table.select([name for name in table.column_names if name in columns])
+                yield Position(row, block.offset, line=block.line), one_batch(fit(table.slice(skip), row))
+                row += table.num_rows - skip
+
+
 def _parsed(
     block: Block,
     file: SourceFile,
@@ -226,8 +249,7 @@ def _parsed_mixed(
 
 def _kept(file: SourceFile, options: JsonOptions, shape: pa.Schema) -> Sequence[tuple[Position, pa.Table]]:
     """Gives what settling the types has parsed, if it is still there and its types lead to those wanted."""
-    stat = file.path.stat()
-    known = _KEPT.take((file, options, (stat.st_mtime_ns, stat.st_size))) or []
+    known = _KEPT.take((file, options, file.state())) or []
     wanted = {field.name: field.type for field in shape}
     return known if all(_leads_to(table.schema, wanted) for _, table in known) else []
 
@@ -249,7 +271,7 @@ def _type_leads_to(found: Any, wanted: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int]) -> pa.Schema:
+def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int] | str) -> pa.Schema:
     schema: pa.Schema | None = None
     hint: pa.Schema | None = None
     row = 0

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A data file on this machine.
+    """A data file, on this machine or read from afar.
 
     Attributes:
-        path: Where its bytes are; a cache blob without a suffix is fine.
+        path: Where its bytes are; a cache blob without a suffix is fine. Nothing is there if it is read from afar.
         name: What to call it in errors and origins: its path in the repository, or its URL.
         ensure: For a file that is here only in part: called with a row group, the columns wanted of it (None for
             all) and the row groups that will be wanted after it, before it is read.
+        open: For a file read from afar: opens it as a binary file object with `peek`, that can be seeked.
+        version: For a file read from afar: text that changes whenever its content does.
     """
 
     path: Path
@@ -24,10 +27,25 @@ class SourceFile:
         default=None, compare=False, repr=False
     )
 
+    open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
+    version: str = ""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
         if not self.name:
             object.__setattr__(self, "name", str(self.path))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each reading of it costs requests, so that it should be read once, from the front."""
+        return self.open is not None
+
+    def state(self) -> tuple[int, int] | str:
+        """Gives what changes whenever the content does."""
+        if self.open is not None:
+            return self.version
+        stat = self.path.stat()
+        return stat.st_mtime_ns, stat.st_size
 
 
 @dataclass(frozen=True)

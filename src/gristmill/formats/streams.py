@@ -16,9 +16,9 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
+from gristmill.errors import DataError, FileFormatError, GristmillError, InvalidArgumentError
 from gristmill.files.borders import reading
-from gristmill.files.compression import open_decompressed
+from gristmill.files.compression import decompressed, open_decompressed
 from gristmill.formats.source import Position, SourceFile
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
 
 BLOCK_BYTES = 10 << 20
 """Default size of a block: large enough for parsers to run at full speed, small beside any memory."""
+_FIRST_BYTES = 1 << 18
 RECORD_LIMIT = 1 << 30
 """Longest line, paragraph or document in bytes; a longer one is refused before it fills the memory."""
 
@@ -46,7 +47,9 @@ def open_bytes(file: SourceFile) -> tuple[IO[bytes], bool]:
     Returns:
         The stream, and whether it is plain (can be seeked at no cost).
     """
-    return open_decompressed(file.path, file.name)
+    return (
+        open_decompressed(file.path, file.name) if file.open is None else decompressed(file.open(), file.name)
+    )
 
 
 @contextlib.contextmanager
@@ -131,7 +134,7 @@ def open_utf8(file: SourceFile, encoding: str | None = None, errors: str | None 
     if canonical in ("utf-8", "utf-8-sig", "ascii"):
         try:
             head = stream.peek(4)  # type: ignore[attr-defined]  # both kinds of streams have it
-        except DataError:
+        except GristmillError:
             stream.close()
             raise
         canonical = next((name for mark, name in _MARKS if head.startswith(mark)), canonical)
@@ -267,11 +270,14 @@ def iter_blocks(
     with contextlib.closing(stream):
         offset, line = _go_to(stream, start, plain), start.line
         rest: list[bytes] = []
-        data = stream.read(size)
+        # What comes over a network comes soon if it is little.
+        step = min(size, _FIRST_BYTES) if file.is_remote else size
+        data = stream.read(step)
         if offset == 0 and data.startswith(codecs.BOM_UTF8):
             data, offset = data[3:], 3
         while data:
-            following = stream.read(size)
+            step = min(step * 2, size)
+            following = stream.read(step)
             end = len(data)
             if following:
                 end = (
@@ -286,7 +292,8 @@ def iter_blocks(
                 whole = data if end == len(data) and not rest else b"".join([*rest, memoryview(data)[:end]])
                 rest = [data[end:]] if end < len(data) else []
                 yield Block(whole, offset, line)
-                offset, line = offset + len(whole), line + _lines(whole)
+                if following:  # to count lines costs something
+                    offset, line = offset + len(whole), line + _lines(whole)
             data = following
 
 

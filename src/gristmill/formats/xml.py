@@ -226,7 +226,7 @@ class _Shape:
 
 
 @lru_cache(maxsize=64)
-def _settle(file: SourceFile, options: XmlOptions, _state: tuple[int, int]) -> dict[str, FeatureType]:
+def _settle(file: SourceFile, options: XmlOptions, _state: tuple[int, int] | str) -> dict[str, FeatureType]:
     shape, names, found = _Shape(), 0, False
     for element, _ in _elements(file, options):
         found = True
@@ -238,8 +238,7 @@ def _settle(file: SourceFile, options: XmlOptions, _state: tuple[int, int]) -> d
 
 def _settled(file: SourceFile, options: XmlOptions) -> dict[str, FeatureType]:
     """Gives the columns that hold all records of a file; remembered until the file changes."""
-    stat = file.path.stat()
-    return _settle(file, options, (stat.st_mtime_ns, stat.st_size))
+    return _settle(file, options, file.state())
 
 
 def _elements(file: SourceFile, options: XmlOptions) -> Iterator[tuple[_Element, int]]:

@@ -17,6 +17,7 @@ from gristmill.formats.source import Position, SourceFile
 from gristmill.iterable.block import Block, Columns
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.order import Order
+from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
 from gristmill.iterable.sources import Source
 
 
@@ -28,19 +29,26 @@ class StreamFile:
         name: What to call it in errors.
         path: Where it is on this machine, if it is here.
         get: Brings it here, if it is not.
+        part: Opens it for reading what is needed of it, if that can be done; gives None if it can't after all.
+        size: Its bytes, if known.
     """
 
     name: str
     path: Path | None = None
     get: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
+    part: Callable[[], SourceFile | None] | None = field(default=None, compare=False, repr=False)
+    size: int = 0
 
     def local(self) -> SourceFile:
-        """Gives the file on this machine.
+        """Gives the file, ready to be read.
 
         Raises:
             FileMissingError: It is nowhere.
             HubError: It can't be fetched.
         """
+        part = self.part() if self.path is None and self.part is not None else None
+        if part is not None:
+            return part
         path = self.path if self.path is not None or self.get is None else self.get()
         if path is None:
             raise FileMissingError.from_path(self.name)
@@ -208,6 +216,8 @@ class _FileStream(Stream):
         self._at: list[int] | None = state["at"]
         self._skip: int = state["skip"]
         self._batches: Any = None
+        self._first = True
+        self._ahead: ReadersAhead | None = None
         # Rows that were given since `_at`; those of `_skip` are dropped first after going there.
         self._given = self._skip
 
@@ -215,7 +225,11 @@ class _FileStream(Stream):
         while self._shard < len(self._shards):
             piece = self._node.pieces[self._shards[self._shard]]
             if self._batches is None:
-                self._batches = self._read(piece)
+                self._batches, self._first = self._opened(piece), True
+            elif self._first:
+                # Not before a second batch is wanted: who looks at a few rows needs no other shard.
+                self._first = False
+                self._read_ahead()
             for position, read in self._batches:
                 if _is_behind(piece, position):
                     break
@@ -233,17 +247,20 @@ class _FileStream(Stream):
             self._shard, self._at, self._skip, self._given = self._shard + 1, None, 0, 0
         return None
 
-    def _read(self, piece: Piece) -> Any:
-        node = self._node
-        start = piece.start if self._at is None else Position(*self._at)
-        return get_format(node.format).read(
-            node.files[piece.file].local(),
-            options=node.options,
-            columns=node.columns,
-            filters=node.filters,
-            start=start,
-            schema=node.schema,
-        )
+    def _opened(self, piece: Piece) -> Any:
+        if self._at is None and self._ahead is not None:
+            return self._ahead.take(self._shard)
+        return _read(self._node, piece, None if self._at is None else Position(*self._at))
+
+    def _read_ahead(self) -> None:
+        """Has the shards that come next begun, where their bytes come over a network."""
+        coming = range(self._shard + 1, len(self._shards))[:MOST_AHEAD]
+        files = [self._node.files[self._node.pieces[self._shards[shard]].file] for shard in coming]
+        if any(file.path is None for file in files):
+            if self._ahead is None:
+                node, shards = self._node, self._shards
+                self._ahead = ReadersAhead(lambda shard: _read(node, node.pieces[shards[shard]]))
+            self._ahead.begin(coming[: how_many([file.size for file in files])])
 
     def state(self) -> State:
         return {"shard": self._shard, "at": self._at, "skip": self._given}
@@ -259,6 +276,43 @@ class _FileStream(Stream):
     def close(self) -> None:
         self._close_file()
         self._shard = len(self._shards)
+        if self._ahead is not None:
+            self._ahead.close()
+
+
+class _Behind(Exception):
+    """Ends the reading of a piece before bytes are fetched that it does not hold."""
+
+
+def _read(node: Files, piece: Piece, at: Position | None = None) -> Any:
+    """Reads a piece, from its beginning or a position in it."""
+    file = node.files[piece.file].local()
+    batches = get_format(node.format).read(
+        file if piece.stop is None else _up_to(file, piece.stop),
+        options=node.options,
+        columns=node.columns,
+        filters=node.filters,
+        start=piece.start if at is None else at,
+        schema=node.schema,
+    )
+    try:
+        yield from batches
+    except _Behind:
+        return
+
+
+def _up_to(file: SourceFile, stop: int) -> SourceFile:
+    """Gives a file of which no row group from `stop` on is fetched."""
+    ensure = file.ensure
+    if ensure is None:
+        return file
+
+    def limited(group: int, columns: Sequence[str] | None, then: Sequence[int]) -> object:
+        if group >= stop:
+            raise _Behind
+        return ensure(group, columns, [number for number in then if number < stop])
+
+    return replace(file, ensure=limited)
 
 
 def _is_behind(piece: Piece, position: Position) -> bool:

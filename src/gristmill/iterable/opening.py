@@ -11,6 +11,7 @@ from typing import Any
 from gristmill.build.archives import enter_archives
 from gristmill.build.columns import SplitColumns
 from gristmill.build.named_files import files_by_split
+from gristmill.build.parts import streamed_file
 from gristmill.build.resolve import Request, from_format
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.features import Features
@@ -36,7 +37,16 @@ def files_of_source(source: SplitSource) -> Node:
         FileFormatError: A schema can't be read, or an archive is damaged.
     """
     source = enter_archives(source)
-    files = [StreamFile(file.name, file.path, partial(_fetched, source, file)) for file in source.files]
+    files = [
+        StreamFile(
+            file.name,
+            file.path,
+            partial(_fetched, source, file),
+            partial(streamed_file, file, source.format),
+            file.size,
+        )
+        for file in source.files
+    ]
     return Files.of_files(
         source.format,
         files,
@@ -105,6 +115,7 @@ def open_files(
         columns=None if columns is None else tuple(columns),
         filters=filters,
         features=None if features is None else Features(features),
+        streaming=True,
     )
     resolved = from_format(format, request)
     return {name: Opened(files_of_source(source), source) for name, source in resolved.splits.items()}

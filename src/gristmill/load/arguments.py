@@ -101,6 +101,7 @@ def make_request(
     download_config: Any = None,
     download_mode: DownloadMode = DownloadMode.REUSE_DATASET_IF_EXISTS,
     storage_options: Mapping[str, Any] | None = None,
+    streaming: bool = False,
 ) -> Request:
     """Makes the request of a call.
 
@@ -115,6 +116,7 @@ def make_request(
         download_config: A `DownloadConfig`.
         download_mode: What to fetch again.
         storage_options: Options of file systems.
+        streaming: Files are read as rows are asked for.
 
     Raises:
         InvalidArgumentError: An argument has a value that can't be used, or is misspelled.
@@ -148,6 +150,7 @@ def make_request(
         refetch=download_mode is DownloadMode.FORCE_REDOWNLOAD
         or bool(getattr(download_config, "force_download", False)),
         offline=bool(getattr(download_config, "local_files_only", False)),
+        streaming=streaming,
     )
 
 

@@ -196,6 +196,7 @@ def load_dataset(
         download_config=download_config,
         download_mode=mode,
         storage_options=storage_options,
+        streaming=streaming,
     )
     settings = Settings(
         cache=parse_cache_dir(cache_dir),

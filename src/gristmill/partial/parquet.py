@@ -26,6 +26,7 @@ __all__ = ["RemoteParquet"]
 
 _MAGIC = b"PAR1"
 _LARGEST_FOOTER = 256 << 20
+_SMALL = 1 << 20
 
 
 class RemoteParquet:
@@ -110,7 +111,10 @@ class RemoteParquet:
             HubError: The server refuses or can't be reached.
         """
         made = cls.__new__(cls)
-        made._open((ScratchMirror if scratch else Mirror)(source, _folder(cache_dir), workers), name)
+        mirror = (ScratchMirror if scratch else Mirror)(source, _folder(cache_dir), workers)
+        if scratch and source.size <= _SMALL:
+            mirror.ensure([(0, source.size)])  # one request instead of two
+        made._open(mirror, name)
         return made
 
     def _open(self, mirror: Mirror, name: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gristmill.errors import FileError, HubResponseError
+from gristmill.errors import FileError, FileMissingError, GristmillError, HubResponseError
 from gristmill.files.http import HttpSession, Refusal, refuse_plainly
 from gristmill.files.ranges import ContentRange
 from gristmill.files.remote import open_system, talking
+from gristmill.files.retry import RetryPolicy, Transient
+from gristmill.partial.reading import read_range
 
 __all__ = ["TAIL_BYTES", "FileRanges", "HttpRanges", "RangeSource"]
 
@@ -90,13 +93,16 @@ class HttpRanges:
         return cls(session, url, size, f"{url}\n{etag}\n{size}", etag, tail)
 
     def read(self, start: int, length: int) -> bytes:
-        """Reads a range.
+        """Reads a range; a connection that breaks off is gone on with at the byte where it did.
 
         Raises:
             HubResponseError: The file changed since it was opened.
             RangeIgnoredError: The answer is not 206 with the range asked for.
             HubError: The server refuses or can't be reached.
         """
+        begins = self.size - len(self.tail)
+        if start >= begins and self.tail:
+            return self.tail[start - begins : start - begins + length]
 
         def check(part: ContentRange, headers: Mapping[str, str]) -> None:
             if part.total not in (self.size, None) or (
@@ -110,8 +116,8 @@ class HttpRanges:
                 )
 
         headers = {"If-Range": self.etag} if self.etag.startswith('"') else {}
-        return self.session.get_range(
-            self.url, start, length, headers=headers, check=check, refuse=self.refuse
+        return read_range(
+            self.session, self.url, start, length, headers=headers, check=check, refuse=self.refuse
         )
 
 
@@ -138,6 +144,7 @@ class FileRanges:
         size: Its size in bytes.
         identity: What tells this content from another.
         tail: Always empty.
+        policy: How often and how fast to try again.
     """
 
     url: str
@@ -145,6 +152,7 @@ class FileRanges:
     size: int
     identity: str
     tail: bytes = b""
+    policy: RetryPolicy = field(default=RetryPolicy(), compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -173,15 +181,55 @@ class FileRanges:
         Raises:
             FileError: The file system refuses, gives another number of bytes, or has another file by now.
         """
-        system, path = open_system(self.url, self.options)
-        with talking("read", self.url):
-            data: bytes = system.cat_file(path, start=start, end=start + length)
-        # Asked afterwards: what was read before a change is of the version that was opened.
-        if _size_and_identity(self.url, self.options)[1] != self.identity:
-            raise FileError(f"{self.url} changed while it was read. Open it again to read the new version.")
-        if len(data) != min(length, self.size - start):
-            raise FileError(f"{self.url}: {len(data):,} bytes came where {length:,} were asked for.")
-        return data
+
+        def attempt() -> bytes:
+            system, path = open_system(self.url, self.options)
+            with _may_pass("read", self.url):
+                data: bytes = system.cat_file(path, start=start, end=start + length)
+            # Asked afterwards: what was read before a change is of the version that was opened.
+            if _size_and_identity(self.url, self.options)[1] != self.identity:
+                raise FileError(
+                    f"{self.url} changed while it was read. Open it again to read the new version."
+                )
+            if len(data) != min(length, self.size - start):
+                problem = f"{len(data):,} bytes came where {length:,} were asked for"
+                raise Transient(FileError(f"{self.url}: {problem}."))
+            return data
+
+        try:
+            return self.policy.run(attempt, f"read {self.url}")
+        except FileMissingError:
+            raise
+        except FileError as error:
+            if error.__cause__ is None:
+                raise
+            said = (
+                f"{error} {self.policy.attempts} attempts were made at bytes {start:,} to {start + length:,}."
+            )
+            raise FileError(said) from error.__cause__
+
+
+@contextlib.contextmanager
+def _may_pass(what: str, url: str) -> Iterator[None]:
+    """Turns what a file system says into an error that another attempt may mend, unless it is final."""
+    try:
+        yield
+    except GristmillError:
+        raise
+    except FileNotFoundError as error:
+        raise FileMissingError.from_path(url) from error
+    except PermissionError as error:
+        raise FileError.from_os_error(what, url, error) from error
+    except OSError as error:
+        raise _transient(FileError.from_os_error(what, url, error), error) from error
+    except Exception as error:  # clients of file systems have errors of their own
+        problem = FileError(f"Could not {what} {url}: {type(error).__name__}: {error}.")
+        raise _transient(problem, error) from error
+
+
+def _transient(error: FileError, cause: Exception) -> Transient:
+    error.__cause__ = cause
+    return Transient(error)
 
 
 def _size_and_identity(url: str, options: Mapping[str, Any] | None) -> tuple[int, str]:

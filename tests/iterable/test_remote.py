@@ -1,0 +1,384 @@
+"""Streams of files that are far away: what is fetched, when, and what is left behind."""
+
+import gc
+import gzip
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, cast
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gristmill import config, load_dataset
+from gristmill.errors import FileFormatError, HubError, HubResponseError
+from gristmill.files import retry
+from gristmill.partial.intervals import total
+from tests.hub.faulty import REPO, FaultyHub, Reply, drop, hang_up, short
+
+GROUPS, ROWS = 12, 500
+RNG = np.random.default_rng(11)
+TABLE = pa.table(
+    {
+        "n": np.arange(GROUPS * ROWS),
+        **{f"c{i:02}": RNG.integers(0, 1 << 62, GROUPS * ROWS) for i in range(30)},
+        "text": pa.array([f"row {i}" for i in range(GROUPS * ROWS)]),
+    }
+)
+LINES = 60_000
+WORDS = [f"line {i} {'x' * (i % 40)}" for i in range(LINES)]
+
+
+def parquet(table=TABLE, rows=ROWS):
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, row_group_size=rows, compression="none", use_dictionary=False)
+    return sink.getvalue().to_pybytes()
+
+
+def arrow(form):
+    sink = pa.BufferOutputStream()
+    table = pa.table({"i": np.arange(LINES), "t": WORDS})
+    with form(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=5000)
+    return sink.getvalue().to_pybytes()
+
+
+CSV = "i,t\n" + "".join(f"{i},{word}\n" for i, word in enumerate(WORDS))
+JSON = "".join(json.dumps({"i": i, "t": word}) + "\n" for i, word in enumerate(WORDS))
+TEXTS = {
+    "a.csv": CSV.encode(),
+    "a.jsonl": JSON.encode(),
+    "a.txt": "".join(f"{word}\n" for word in WORDS).encode(),
+    "a.arrow": arrow(pa.ipc.new_file),
+    "b.arrow": arrow(pa.ipc.new_stream),
+    "a.csv.gz": gzip.compress(CSV.encode(), 1),
+    "a.json": json.dumps([{"i": i, "t": word} for i, word in enumerate(WORDS)]).encode(),
+}
+
+
+@pytest.fixture(scope="module")
+def content():
+    return parquet()
+
+
+@pytest.fixture
+def hub(content, tmp_path, monkeypatch):
+    monkeypatch.setattr(retry.RetryPolicy, "delay", lambda self, attempt, retry_after=None: 0.0)
+    with (
+        FaultyHub({"README.md": b"", "data/train.parquet": content}) as faulty,
+        config.override(
+            HF_ENDPOINT=faulty.url,
+            HF_HUB_CACHE=tmp_path / "hub",
+            HF_DATASETS_CACHE=tmp_path / "datasets",
+            DOWNLOADED_DATASETS_PATH=tmp_path / "downloads",
+        ),
+    ):
+        yield faulty
+
+
+def spans(hub, text):
+    found = []
+    for seen in hub.requests(text):
+        match = re.fullmatch(r"bytes=(\d*)-(\d*)", seen.headers.get("range", ""))
+        assert match, f"all of {seen.path} was asked for"
+        found.append((int(match[1]), int(match[2]) + 1) if match[1] else (-int(match[2]), 0))
+    return found
+
+
+def chunks(content, columns, groups):
+    metadata = pq.read_metadata(pa.BufferReader(content))
+    return sum(
+        column.total_compressed_size
+        for group in groups
+        for column in map(metadata.row_group(group).column, range(metadata.num_columns))
+        if column.path_in_schema in columns
+    )
+
+
+def nothing_left(folder):
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("gristmill")]
+        folders = list((folder / "datasets/partial").glob("gristmill-*"))
+        if not threads and not folders:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def stream(**options):
+    return load_dataset(REPO, split="train", streaming=True, **options)
+
+
+def test_only_the_columns_asked_for_come_over(hub, content, tmp_path):
+    data = stream(columns=["text", "n"])
+    rows = list(data)
+    assert rows == TABLE.select(["text", "n"]).to_pylist()
+    footer = max(1 << 16, 8 + int.from_bytes(content[-8:-4], "little"))
+    assert total(spans(hub, "train")) <= 1.05 * chunks(content, ["text", "n"], range(GROUPS)) + footer
+    assert nothing_left(tmp_path)
+
+
+def test_a_look_at_a_few_rows_costs_a_row_group(hub, content, tmp_path):
+    with config.override(GRISTMILL_READ_AHEAD=0):
+        assert [row["n"] for row in itertools.islice(stream(), 3)] == [0, 1, 2]
+    footer = max(1 << 16, 8 + int.from_bytes(content[-8:-4], "little"))
+    assert total(spans(hub, "train")) <= 1.05 * chunks(content, TABLE.column_names, [0]) + footer
+    assert nothing_left(tmp_path)
+
+
+def test_filters_keep_row_groups_away(hub, content):
+    rows = list(stream(columns=["c01"], filters=[("n", ">=", 5 * ROWS), ("n", "<", 5 * ROWS + 3)]))
+    assert rows == TABLE.slice(5 * ROWS, 3).select(["c01"]).to_pylist()
+    footer = max(1 << 16, 8 + int.from_bytes(content[-8:-4], "little"))
+    assert total(spans(hub, "train")) <= 1.05 * chunks(content, ["c01", "n"], [5]) + footer
+
+
+def test_it_goes_on_at_the_row_group(hub, content):
+    data = stream(columns=["n"])
+    walk = iter(data)
+    seen = [next(walk)["n"] for _ in range(9 * ROWS + 7)]
+    state = data.state_dict()
+    walk.close()
+    before = len(spans(hub, "train"))
+    again = stream(columns=["n"])
+    again.load_state_dict(state)
+    assert seen + [row["n"] for row in again] == list(range(GROUPS * ROWS))
+    footer = max(1 << 16, 8 + int.from_bytes(content[-8:-4], "little"))
+    assert total(spans(hub, "train")[before:]) <= 1.05 * chunks(content, ["n"], range(8, GROUPS)) + footer
+
+
+def test_parts_of_one_file_fetch_their_own_row_groups(hub, content):
+    data = stream(columns=["c05"]).reshard()
+    assert data.num_shards == GROUPS
+    before = len(spans(hub, "train"))
+    part = data.shard(num_shards=GROUPS, index=3)
+    assert list(part) == TABLE.slice(3 * ROWS, ROWS).select(["c05"]).to_pylist()
+    footer = max(1 << 16, 8 + int.from_bytes(content[-8:-4], "little"))
+    assert total(spans(hub, "train")[before:]) <= 1.05 * chunks(content, ["c05"], [3]) + footer
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("ahead", [0, 64_000_000])
+def test_other_formats_come_by_ranges(hub, name, ahead, tmp_path):
+    hub.files[f"plain/{name}"] = TEXTS[name]
+    url = f"{hub.url}/plain/{name}"
+    format = {"csv": "csv", "gz": "csv", "txt": "text", "arrow": "arrow"}.get(name.rpartition(".")[2], "json")
+    with config.override(GRISTMILL_READ_AHEAD=ahead):
+        rows = list(load_dataset(format, data_files=url, split="train", streaming=True))
+    if format == "text":
+        assert [row["text"] for row in rows] == WORDS
+    else:
+        assert rows == [{"i": i, "t": word} for i, word in enumerate(WORDS)]
+    # The beginning is looked at more than once; nothing is kept.
+    assert total(set(spans(hub, "plain/")) - {(-65536, 0)}) <= len(TEXTS[name]) * 1.5 + (1 << 20)
+    assert nothing_left(tmp_path)
+    assert not list(tmp_path.glob("downloads/*[0-9a-f]"))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.arrow"])
+def test_texts_go_on_at_the_byte(hub, name):
+    hub.files[f"plain/{name}"] = TEXTS[name] * (1 if name == "a.arrow" else 4)
+    url = f"{hub.url}/plain/{name}"
+    format = {"csv": "csv", "txt": "text", "arrow": "arrow"}.get(name.rpartition(".")[2], "json")
+
+    def make():
+        options: dict[str, Any] = {"chunksize": 1 << 18} if format in ("json", "text") else {}
+        return load_dataset(format, data_files=url, split="train", streaming=True, **options)
+
+    whole = list(make())
+    data = make()
+    walk = iter(data)
+    at = len(whole) * 3 // 4
+    seen = list(itertools.islice(walk, at))
+    state = data.state_dict()
+    walk.close()
+    again = make()
+    again.load_state_dict(state)
+    before = len(hub.seen)
+    assert seen + list(again) == whole
+    if format != "csv":  # whose blocks are larger than this file
+        late = [
+            span for span in spans_of(hub.seen[before:]) if span[0] > len(hub.files[f"plain/{name}"]) // 2
+        ]
+        fresh = [span for span in spans_of(hub.seen[before:]) if span[0] >= 0]
+        assert late
+        assert total(fresh) < 0.75 * len(hub.files[f"plain/{name}"])
+
+
+def spans_of(requests):
+    found = []
+    for seen in requests:
+        match = re.fullmatch(r"bytes=(\d+)-(\d+)", seen.headers.get("range", ""))
+        if match:
+            found.append((int(match[1]), int(match[2]) + 1))
+    return found
+
+
+def test_a_dropped_connection_goes_on_at_the_byte_where_it_was(hub):
+    hub.files["plain/a.txt"] = TEXTS["a.txt"]
+    drops = [drop(100_000), hang_up, short(0), drop(80_000), hang_up, drop(70_000)]
+    hub.script("plain/", lambda truth, seen: truth, *drops)
+    with config.override(GRISTMILL_READ_AHEAD=0):
+        rows = list(load_dataset("text", data_files=f"{hub.url}/plain/a.txt", split="train", streaming=True))
+    assert [row["text"] for row in rows] == WORDS
+    starts = [start for start, _ in spans_of(hub.requests("plain/"))]
+    assert starts[:4] == [0, 100_000, 100_000, 100_000]
+    assert starts[4] == 180_000
+
+
+def test_the_last_error_names_url_attempts_and_cause(hub):
+    hub.files["plain/a.txt"] = TEXTS["a.txt"]
+    hub.script("plain/", lambda truth, seen: truth, *[hang_up] * 50)
+    data = load_dataset("text", data_files=f"{hub.url}/plain/a.txt", split="train", streaming=True)
+    with pytest.raises(HubError, match=r"plain/a\.txt.*4 attempts were made to go on at byte 0") as caught:
+        next(iter(data))
+    assert caught.value.__cause__ is not None
+
+
+def test_a_changed_file_never_mixes(hub):
+    hub.files["plain/a.csv"] = TEXTS["a.csv"] * 8
+    data = load_dataset("csv", data_files=f"{hub.url}/plain/a.csv", split="train", streaming=True)
+    with config.override(GRISTMILL_READ_AHEAD=0):
+        walk = iter(data)
+        next(walk)
+        hub.files["plain/a.csv"] = b"y" + hub.files["plain/a.csv"][1:]
+        with pytest.raises(HubResponseError):
+            list(walk)
+
+
+def test_types_widen_where_a_block_needs_it(hub):
+    rows = [*({"a": i, "b": None} for i in range(60_000)), {"a": 1.5, "b": "x"}, {"a": "text", "c": [1]}]
+    hub.files["plain/m.jsonl"] = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    hub.files["plain/m.csv"] = (
+        "a,b\n" + "".join(f"{i},\n" for i in range(3_000_000))[:12_000_000].rpartition("\n")[0] + "\nx,y\n"
+    ).encode()
+    found = list(
+        load_dataset(
+            "json", data_files=f"{hub.url}/plain/m.jsonl", split="train", streaming=True, chunksize=1 << 16
+        )
+    )
+    assert found[0] == {"a": 0, "b": None}
+    assert found[-1]["a"] == "text"
+    assert found[-1]["c"] == [1]
+    last = None
+    for last in load_dataset("csv", data_files=f"{hub.url}/plain/m.csv", split="train", streaming=True):  # noqa: B007
+        pass
+    assert last == {"a": "x", "b": "y"}
+
+
+def test_any_file_system():
+    system = fsspec.filesystem("memory")
+    system.pipe("/streams/a.csv", TEXTS["a.csv"])
+    try:
+        data = load_dataset("csv", data_files="memory://streams/a.csv", split="train", streaming=True)
+        assert [row["t"] for row in data] == WORDS
+    finally:
+        system.rm("/streams", recursive=True)
+
+
+@pytest.fixture
+def shards(hub):
+    del hub.files["data/train.parquet"]
+    for number in range(10):
+        part = TABLE.slice(number * ROWS, ROWS)
+        hub.files[f"data/train-{number:02}.parquet"] = parquet(part)
+    return hub
+
+
+def test_shards_that_come_next_are_begun(shards, tmp_path):
+    shards.latency = 0.02
+    data = stream(columns=["n"])
+    started = time.perf_counter()
+    assert [row["n"] for row in data] == list(range(10 * ROWS))
+    ahead = time.perf_counter() - started
+    with config.override(GRISTMILL_READ_AHEAD=0):
+        started = time.perf_counter()
+        assert [row["n"] for row in data] == list(range(10 * ROWS))
+        alone = time.perf_counter() - started
+    assert ahead < alone
+    assert nothing_left(tmp_path)
+
+
+def test_closing_stops_it(shards, tmp_path):
+    shards.latency = 0.05
+    walk: Any = iter(stream())
+    for _ in range(ROWS + 5):
+        next(walk)
+    walk.close()
+    del walk
+    gc.collect()
+    assert nothing_left(tmp_path)
+    before = len(shards.seen)
+    time.sleep(0.1)
+    assert len(shards.seen) == before
+
+
+def test_an_error_comes_in_its_place(shards):
+    shards.files["data/train-04.parquet"] = b"PAR1" + bytes(90) + b"PAR1"
+    seen: list[int] = []
+    with pytest.raises(FileFormatError, match="train-04") as caught:
+        seen.extend(row["n"] for row in stream(columns=["n"]))
+    assert seen == list(range(4 * ROWS))
+    assert "train-04" in str(caught.value)
+
+
+def test_reading_ahead_is_bounded(hub):
+    big = b"".join(b"%d\n" % i for i in range(3_000_000))
+    hub.files["plain/big.txt"] = big
+    with config.override(GRISTMILL_READ_AHEAD=2_000_000):
+        walk = iter(
+            load_dataset("text", data_files=f"{hub.url}/plain/big.txt", split="train", streaming=True)
+        )
+        next(walk)
+        time.sleep(0.2)
+        asked = total(spans_of(hub.requests("plain/")))
+        assert asked < 5_000_000
+        cast("Any", walk).close()
+
+
+LEAVING = """
+import sys, time
+from gristmill import load_dataset
+data = load_dataset("org/data", split="train", streaming=True)
+walk = iter(data)
+for _ in range(int(sys.argv[1])):
+    next(walk)
+print("leaving", flush=True)
+"""
+
+
+@pytest.mark.parametrize("rows", [1, ROWS + 1])
+def test_a_process_ends_while_a_server_is_silent(shards, rows, tmp_path):
+    silent = threading.Event()
+
+    def wait(truth: Reply, seen: object) -> Reply:
+        silent.wait(20)
+        return truth
+
+    for number in range(2, 10):
+        shards.script(f"train-{number:02}", *[wait] * 20)
+    settings = {"HF_ENDPOINT": shards.url, "HF_HOME": str(tmp_path / "home"), "HF_TOKEN": ""}
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", LEAVING, str(rows)],
+            env={**os.environ, **settings},
+            capture_output=True,
+            text=True,
+            timeout=15,
+            check=False,
+        )
+    finally:
+        silent.set()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
+    assert time.monotonic() - started < 12
+    assert not list((tmp_path / "home/datasets/partial").glob("gristmill-*"))
