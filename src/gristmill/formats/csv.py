@@ -63,7 +63,10 @@ class CsvFormat(Format[CsvOptions]):
     def _read_settled(
         self, file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
     ) -> Batches:
-        kinds = _settled(file, _Key(options), _state(file))
+        if file.is_remote and not options.converters:
+            yield from _as_it_comes(file, options, columns, start)
+            return
+        kinds = _settled(file, _Key(options), file.state())
         columns_of = _Columns(file, options, kinds)
         names = list(kinds) if columns is None else [name for name in columns if name in kinds]
         shape = pa.schema([pa.field(name, columns_of.type_of(name)) for name in names])
@@ -78,7 +81,7 @@ class CsvFormat(Format[CsvOptions]):
         """Settles the schema by reading the whole file; remembered until the file changes."""
         settings = self.parse_options(options).for_file(file.name)
         with reading_text(file, "CSV"):
-            kinds = _settled(file, _Key(settings), _state(file))
+            kinds = _settled(file, _Key(settings), file.state())
             columns = _Columns(file, settings, kinds)
             return pa.schema([pa.field(name, columns.type_of(name)) for name in kinds])
 
@@ -115,6 +118,39 @@ class CsvFormat(Format[CsvOptions]):
             return out.count
 
 
+def _as_it_comes(
+    file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
+) -> Batches:
+    """Reads a file that is far away once: types are those of its first block, widened in blocks that need it."""
+    names = column_names(file, options)
+    literal, made = _literal(names, options, file), makers(names, options, file)
+
+    def kinds_of(piece: Piece) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, cells in zip(piece.batch.schema.names, piece.batch.columns, strict=True):
+            if name in made:
+                found[name] = made[name](cells, piece.at.row).type
+            else:
+                found[name] = "text" if name in literal else kind_of(cells, options)
+        return found
+
+    used = options.used_names(names)
+    wanted = used if columns is None else [name for name in columns if name in used]
+    first: dict[str, Any] = {}
+    for piece in iter_pieces(file, options, wanted, {}, Position()):
+        first = kinds_of(piece)
+        break
+    for piece in _chosen(iter_pieces(file, options, wanted, {}, start), options, start):
+        kinds = {
+            name: kind if name in made else wider(first.get(name, "null"), kind)
+            for name, kind in kinds_of(piece).items()
+        }
+        values_of = _Columns(file, options, kinds)
+        shape = pa.schema([pa.field(name, values_of.type_of(name)) for name in wanted])
+        values = [values_of.values(name, piece.batch.column(name), piece.at.row) for name in wanted]
+        yield piece.at, pa.RecordBatch.from_arrays(values, schema=shape)
+
+
 class _Key:
     """Options as a key: they may hold lists and dicts, which can't be hashed."""
 
@@ -129,13 +165,8 @@ class _Key:
         return isinstance(other, _Key) and other._text == self._text
 
 
-def _state(file: SourceFile) -> tuple[int, int]:
-    stat = file.path.stat()
-    return stat.st_mtime_ns, stat.st_size
-
-
 @lru_cache(maxsize=256)
-def _settled(file: SourceFile, key: _Key, _state: tuple[int, int]) -> dict[str, Any]:
+def _settled(file: SourceFile, key: _Key, _state: tuple[int, int] | str) -> dict[str, Any]:
     """Gives the kind of each column, over all rows that `nrows` lets through; the type of those that are made."""
     options, kinds = key.options, dict[str, Any]()
     names = column_names(file, options)
@@ -251,7 +282,7 @@ def _known_pieces(
     start: Position,
 ) -> Iterator[Piece]:
     """Reads pieces, or takes what settling the types has read if that is still there and can become these types."""
-    known: Any = _KEPT.take((file, _Key(options), _state(file))) if start.row == 0 else None
+    known: Any = _KEPT.take((file, _Key(options), file.state())) if start.row == 0 else None
     if known is not None and all(_can_become(batch, types) for _, batch in known):
         for at, batch in known:
             yield Piece(at, batch if columns is None else batch.select(columns), {})
