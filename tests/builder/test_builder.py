@@ -16,6 +16,7 @@ from gristmill import (
     DatasetInfo,
     DownloadManager,
     Features,
+    List,
     SplitGenerator,
     Value,
     Version,
@@ -216,6 +217,48 @@ def test_what_the_code_raises_in_a_worker_is_the_cause(poems):
 def test_anything_but_pairs_is_refused():
     with pytest.raises(DatasetGenerationError, match="pairs of a key and an example or table, not tuple"):
         prepared(builder_of([(1, {"a": 1}, 3)]))
+
+
+@pytest.mark.parametrize(
+    "features", [None, Features({"a": Value("int64"), "b": {"c": List({"d": Value("int64")})}})]
+)
+def test_a_dict_that_is_filled_anew_for_each_row_is_a_row_each_time(features):
+    class Reused(Any):
+        def _info(self):
+            return DatasetInfo(features=features)
+
+        def _generate_examples(self):
+            row: dict = {"a": 0, "b": {"c": [{"d": 0}]}}
+            for number in range(3):
+                row["a"] = row["b"]["c"][0]["d"] = number
+                yield number, row
+
+    assert prepared(Reused).as_dataset("train")[:] == {
+        "a": [0, 1, 2],
+        "b": [{"c": [{"d": number}]} for number in range(3)],
+    }
+
+
+def test_keys_of_any_text():
+    made = builder_of([("\ud800", {"a": 1}), ("\ud801", {"a": 2})])()
+    made.download_and_prepare(verification_mode="all_checks")
+    assert made.as_dataset("train").num_rows == 2
+
+
+@pytest.mark.parametrize("given", [None, {"features": None}])
+def test_what_a_class_says_is_checked(given):
+    class NoInfo(Any):
+        def _info(self):
+            return given
+
+    class NoSplits(Any):
+        def _split_generators(self, dl_manager):
+            return given and 3
+
+    with pytest.raises(InvalidArgumentError, match=r"_info\(\).*a DatasetInfo"):
+        NoInfo()
+    with pytest.raises(InvalidArgumentError, match=r"_split_generators.*a list of SplitGenerator"):
+        prepared(NoSplits)
 
 
 def test_features_leave_columns_out_and_add_them(caplog, monkeypatch):

@@ -151,6 +151,8 @@ class DatasetBuilder:
         )
         self.config_id = config_id or self.config.create_config_id(config_kwargs, features)
         info = self._info() if info is None else info.copy()
+        if not isinstance(info, DatasetInfo):
+            raise InvalidArgumentError.from_value("_info()", info, "a DatasetInfo")
         info.builder_name = self.name
         info.dataset_name = self.dataset_name
         info.config_name = self.config.name

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,7 +224,10 @@ def list_generators(builder: DatasetBuilder, manager: Any) -> list[SplitGenerato
     Raises:
         InvalidArgumentError: It gives something else, a name twice, or one that means all splits.
     """
-    generators = list(builder._split_generators(manager))
+    generators = builder._split_generators(manager)
+    if not isinstance(generators, Iterable):
+        raise InvalidArgumentError.from_value("_split_generators", generators, "a list of SplitGenerator")
+    generators = list(generators)
     for generator in generators:
         if not isinstance(generator, SplitGenerator):
             raise InvalidArgumentError.from_value("_split_generators", generator, "a list of SplitGenerator")

@@ -68,6 +68,17 @@ def named(row: Any, names: set[str]) -> Any:
     return {name: value for name, value in row.items() if name in names}
 
 
+def _own(value: Any) -> Any:
+    # Rows wait until there are enough for a table; meanwhile the code may fill the same dict with the next one.
+    if isinstance(value, dict):
+        return {name: _own(item) if isinstance(item, (dict, list)) else item for name, item in value.items()}
+    if isinstance(value, list):
+        return (
+            [_own(item) for item in value] if value and isinstance(value[0], (dict, list)) else value.copy()
+        )
+    return value
+
+
 @dataclass(frozen=True)
 class Examples(Source):
     """The tables of a `GeneratorBasedBuilder`."""
@@ -83,7 +94,7 @@ class Examples(Source):
         names = None if self.features is None else set(self.features)
         keys = _Keys(self.where) if self.check_keys else None
         first, told = 0, False
-        while block := list(islice(pairs, self.batch_size)):
+        while block := [(key, _own(row)) for key, row in islice(pairs, self.batch_size)]:
             if keys is not None:
                 keys.check([key for key, _ in block], first)
             rows = [row for _, row in block]
@@ -133,7 +144,9 @@ class _Keys:
     def check(self, keys: list[Any], first: int) -> None:
         """Takes in keys; raises DuplicatedKeysError for one that was there before."""
         for row, key in enumerate(keys, first):
-            digest = hashlib.blake2b(f"{type(key).__name__} {key}".encode(), digest_size=16).digest()
+            digest = hashlib.blake2b(
+                f"{type(key).__name__} {key}".encode("utf-8", "surrogatepass"), digest_size=16
+            ).digest()
             earlier = self._rows.setdefault(digest, row)
             if earlier != row:
                 raise DuplicatedKeysError.from_key(key, earlier, row, self._where)
