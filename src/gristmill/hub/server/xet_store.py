@@ -21,7 +21,7 @@ from gristmill.hub.server.xet_format import ShardFile, decode_chunks, index_xorb
 
 KEEP_SECONDS = 2 * 3600.0
 """How long a xorb may be referred to after it was last used."""
-_MOST_OPEN = 4
+_MOST_OPEN = 2
 
 
 class XorbStore:
