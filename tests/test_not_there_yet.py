@@ -42,6 +42,6 @@ def test_a_missing_method_is_absent_on_instances_and_visible_on_the_class():
 
 
 def test_the_face_hands_out_markers_and_refuses_unknown_names():
-    assert is_missing(gristmill.IterableDataset)
+    assert is_missing(gristmill.Image)
     with pytest.raises(AttributeError, match="no attribute 'Datset'"):
         gristmill.Datset  # noqa: B018  # reading it is the test

@@ -167,7 +167,8 @@ def load_dataset(
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = (Path(folder) / "train.csv").write_text("a,b\n1,x\n2,y\n")
+        ...     with open(f"{folder}/train.csv", "w") as file:
+        ...         _ = file.write("a,b\n1,x\n2,y\n")
         ...     load_dataset(folder, split="train", cache_dir=folder + "/cache")["a"][:]
         [1, 2]
     """
@@ -187,7 +188,7 @@ def load_dataset(
         config_kwargs = {}
     request = make_request(
         config_kwargs,
-        list(inspect.signature(load_dataset).parameters)[:-1],
+        _arguments(),
         name=name,
         data_dir=data_dir,
         data_files=data_files,
@@ -218,3 +219,9 @@ def load_dataset(
         check_splits(found.info.splits, found.known, opened)
     info = info_of(list(opened.values())) if opened else found.info
     return shape(opened, info, wanted, found.known, found.where)
+
+
+@cache
+def _arguments() -> list[str]:
+    """Names the documented arguments of `load_dataset`."""
+    return list(inspect.signature(load_dataset).parameters)[:-1]
