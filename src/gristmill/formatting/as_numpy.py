@@ -47,7 +47,10 @@ class NumpyFormatter:
             values = table.column(name)
             structure: Any = self._structure(name, values, True)
             single = isinstance(structure, np.ndarray) and self._dtype is None and not is_list(values.type)
-            if not single and not (isinstance(structure, list) and set(map(type, structure)) <= _SCALARS):
+            if isinstance(structure, list) and set(map(type, structure)) == {str, type(None)}:
+                # As if it were alone: one that is missing does not make another kind of text of the others.
+                structure = [None if value is None else np.str_(value) for value in structure]
+            elif not single and not (isinstance(structure, list) and set(map(type, structure)) <= _SCALARS):
                 structure = self._whole(structure)
             columns.append(structure)
         return make_rows(table.column_names, columns, table.num_rows)

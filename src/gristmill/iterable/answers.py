@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from gristmill.calling.caller import as_table
 from gristmill.errors import TransformOutputError, shorten
 from gristmill.formatting import LazyBatch
-from gristmill.iterable.block import Block, Columns, Examples, Row
+from gristmill.iterable.block import Block, Columns, Row, gathered, join, parts_of
+from gristmill.table.selection import IndexVector
 
 
 def of_rows(
@@ -31,68 +33,110 @@ def of_rows(
     """
     if all(answer is None for answer in answers):
         return block.without(removed)
-    if all(type(answer) is dict or isinstance(answer, Mapping) for answer in answers):
-        if any(answer is row for answer, row in zip(answers, given, strict=True)):
-            return _of_rows_given_back(answers, given, block, removed)
-        return _of_dicts(name, answers, block, removed, start)
-    tables = [as_table(answer) for answer in answers]
-    for position, table in enumerate(tables):
-        if table is None:
-            problem = (
-                "None, and something else for other rows"
-                if answers[position] is None
-                else shorten(answers[position])
-            )
-            raise TransformOutputError(
-                f"{name} returned {problem} (row {start + position}); return a dict for every row."
-            )
-    return Columns.of_table(pa.concat_tables([table for table in tables if table is not None]))
+    if any(answer is not None and not isinstance(answer, Mapping) for answer in answers):
+        alone = [block.slice(at, at + 1) for at in range(block.num_rows)]
+        return join(
+            [
+                _of_any(name, answer, row, one, removed, start + at)
+                for at, (answer, row, one) in enumerate(zip(answers, given, alone, strict=True))
+            ]
+        )
+    made: list[tuple[IndexVector, Columns]] = []
+    for places, part in parts_of(block):
+        mine = [(answers[place], given[place], start + place) for place in places.tolist()]
+        made += [(places[rows], changed) for rows, changed in _of_part(name, mine, part, removed)]
+    return gathered(made, block.num_rows)
 
 
-def _of_dicts(
-    name: str, answers: list[Mapping[str, Any]], block: Block, removed: Sequence[str], start: int
-) -> Block:
-    names = answers[0].keys()
-    keys: set[Any] = {key for answer in answers for key in answer}
-    odd = next((key for key in keys if not isinstance(key, str)), None)
+def _of_any(name: str, answer: Any, given: Any, row: Block, removed: Sequence[str], number: int) -> Block:
+    if answer is None or isinstance(answer, Mapping):
+        return of_rows(name, [answer], [given], row, removed, number)
+    table = as_table(answer)
+    if table is None:
+        raise TransformOutputError(
+            f"{name} returned {shorten(answer)} (row {number}); return a dict for every row."
+        )
+    return Columns.of_table(table)
+
+
+def _of_part(
+    name: str, answers: Sequence[tuple[Any, Any, int]], part: Columns, removed: Sequence[str]
+) -> Iterator[tuple[IndexVector, Columns]]:
+    """Puts answers beside the rows of one part; those with the same keys stay together.
+
+    Args:
+        name: What to call the function in messages.
+        answers: What it returned, what it was given, and the number of the row.
+        part: The rows before.
+        removed: Columns that go.
+    """
+    returned: dict[tuple[Any, ...] | None, list[int]] = {}
+    given_back: list[int] = []
+    for at, (answer, row, _) in enumerate(answers):
+        if answer is not None and answer is row:
+            given_back.append(at)
+        else:
+            returned.setdefault(None if answer is None else tuple(answer), []).append(at)
+    kept = part.without(removed)
+    for names, rows in returned.items():
+        base = _taken(kept, rows)
+        if names is None:
+            yield np.array(rows, np.int64), base
+            continue
+        _check_keys(name, names, answers[rows[0]][2])
+        new = {key: [answers[at][0][key] for at in rows] for key in names}
+        columns = Columns({**base.columns, **new}, len(rows), _of_arrow(base, new))
+        yield np.array(rows, np.int64), columns
+    if given_back:
+        changed = [answers[at][0] for at in given_back]
+        for rows_of_it, columns in _of_changed_rows(changed, _taken(part, given_back), removed):
+            _check_keys(name, columns.names, answers[given_back[0]][2])
+            yield np.array(given_back, np.int64)[rows_of_it], columns
+
+
+def _taken(part: Columns, rows: list[int]) -> Columns:
+    return part if len(rows) == part.num_rows else part.take(np.array(rows, np.int64))
+
+
+def _check_keys(name: str, names: Sequence[Any], row: int) -> None:
+    odd = next((key for key in names if not isinstance(key, str)), None)
     if odd is not None:
         raise TransformOutputError(
-            f"{name} returned a dict with the key {odd!r} (row {start}); column names are strings."
+            f"{name} returned a dict with the key {odd!r} (row {row}); column names are strings."
         )
-    if isinstance(block, Columns) and all(answer.keys() == names for answer in answers):
-        kept = block.without(removed)
-        new = {key: [answer[key] for answer in answers] for key in names}
-        return Columns({**kept.columns, **new}, block.num_rows, _of_arrow(kept, new))
-    rows = block.without(removed).rows()
-    return Examples([{**row, **answer} for row, answer in zip(rows, answers, strict=True)])
 
 
-def _of_rows_given_back(
-    answers: list[Mapping[str, Any]], given: Sequence[Any], block: Block, removed: Sequence[str]
-) -> Block:
-    """Takes rows that the function was given and changed in place: what it deleted is gone."""
-    before = block.rows() if removed else []
-    rows: list[Row] = []
-    for position, (answer, row) in enumerate(zip(answers, given, strict=True)):
-        if answer is not row:
-            base = {key: value for key, value in row.items() if key not in removed}
-            rows.append({**base, **answer})
-        elif removed:
-            old = before[position]
-            rows.append(
-                {
-                    key: value
-                    for key, value in answer.items()
-                    if key not in removed or key not in old or not _same(value, old[key])
-                }
-            )
-        else:
-            rows.append(dict(answer))
-    examples = Examples(rows)
-    changed = examples.columns()
-    if changed is None or not isinstance(block, Columns):
-        return changed or examples
-    return _unchanged_as_before(changed, block, given)
+def _of_changed_rows(
+    rows: Sequence[Row], part: Columns, removed: Sequence[str]
+) -> Iterator[tuple[IndexVector, Columns]]:
+    """Takes rows that the function was given and changed in place: what it deleted is gone.
+
+    A value that cannot have been changed, and was not replaced, stays Arrow's.
+    """
+    before = part.rows() if removed else []
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for at, row in enumerate(rows):
+        names = tuple(
+            key
+            for key in row
+            if key not in removed or key not in before[at] or not _same(row[key], before[at][key])
+        )
+        alike.setdefault(names, []).append(at)
+    for names, numbers in alike.items():
+        here = np.array(numbers, np.int64)
+        old = _taken(part, numbers)
+        values = {key: [rows[at][key] for at in numbers] for key in names}
+        stays = np.array([_unchanged(old.columns.get(key), values[key]) for key in names])
+        patterns = np.unique(stays, axis=1) if len(names) else np.ones((0, 1), np.bool_)
+        for pattern in patterns.T:
+            chosen = np.flatnonzero((stays == pattern[:, None]).all(axis=0)) if len(names) else here
+            several = old if len(chosen) == old.num_rows else old.take(chosen)
+            columns = {
+                key: several.columns[key] if same else [values[key][at] for at in chosen.tolist()]
+                for key, same in zip(names, pattern.tolist(), strict=True)
+            }
+            new = {key: None for key, same in zip(names, pattern.tolist(), strict=True) if not same}
+            yield here[chosen] if len(names) else here, Columns(columns, len(chosen), _of_arrow(part, new))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -102,21 +146,23 @@ def _same(one: Any, other: Any) -> bool:
         return False
 
 
-def _unchanged_as_before(changed: Columns, block: Columns, given: Sequence[Any]) -> Columns:
-    """Puts back the Arrow columns whose values cannot have been changed in place and were not replaced."""
-    columns: dict[str, Any] = {}
-    for name, values in changed.columns.items():
-        column = block.columns.get(name)
-        same = (
-            isinstance(column, pa.ChunkedArray)
-            and not pa.types.is_nested(column.type)
-            and not isinstance(column.type, pa.BaseExtensionType)
-            and column.to_pylist() == values
-            and set(map(type, values)) <= _UNCHANGEABLE
-        )
-        columns[name] = column if same else values
-    return Columns(
-        columns, changed.num_rows, _of_arrow(block, {n: v for n, v in columns.items() if type(v) is list})
+def _unchanged(column: Any, values: list[Any]) -> Any:
+    """Says for each value whether it is the column's own."""
+    if (
+        not isinstance(column, pa.ChunkedArray)
+        or pa.types.is_nested(column.type)
+        or isinstance(column.type, pa.BaseExtensionType)
+    ):
+        return np.zeros(len(values), np.bool_)
+    return np.fromiter(
+        (
+            type(value) is type(old)
+            and type(value) in _UNCHANGEABLE
+            and (value == old or (value != value and old != old))  # NaN
+            for value, old in zip(values, column.to_pylist(), strict=True)
+        ),
+        np.bool_,
+        len(values),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.features import Features, List
-from gristmill.iterable.block import Block, Columns, Examples, is_arrow
+from gristmill.iterable.block import Block, Columns, Examples, is_arrow, join
 from gristmill.iterable.cursor import Cursor
 from gristmill.iterable.node import Over, State, Stream
 from gristmill.table.grouping import batch_features, changes, lists
@@ -108,18 +108,24 @@ def joined(block: Block, bounds: IndexVector) -> Block:
     """
     cuts = bounds.tolist()
     pairs = list(pairwise(cuts))
-    by_column = block if isinstance(block, Columns) else block.columns()
-    if by_column is None:
-        return Examples([_row_of_lists(block.slice(start, stop).rows()) for start, stop in pairs])
+    if not isinstance(block, Columns):
+        # A batch is what its own rows make of it, whatever the rows of others are.
+        return join([_one_batch(block.slice(start, stop)) for start, stop in pairs])
     offsets = pa.array(bounds, pa.int32())
     columns: dict[str, Any] = {}
-    for name, values in by_column.columns.items():
+    for name, values in block.columns.items():
         if is_arrow(values):
             columns[name] = pa.chunked_array([lists(offsets, values)])
         else:
             columns[name] = [values[start:stop] for start, stop in pairs]
-    features = {name: List(by_column.feature(name)) for name, v in by_column.columns.items() if is_arrow(v)}
+    features = {name: List(block.feature(name)) for name, v in block.columns.items() if is_arrow(v)}
     return Columns(columns, len(pairs), features)
+
+
+def _one_batch(rows: Block) -> Block:
+    if isinstance(rows, Columns):
+        return joined(rows, np.array([0, rows.num_rows], np.int64))
+    return Examples.of_rows([_row_of_lists(rows.rows())])
 
 
 def _row_of_lists(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -1,320 +1,212 @@
-"""What flows through a stream: some rows at once, as Arrow columns where it can, as Python objects where it must.
+"""What flows through a stream: rows with the same columns, or groups of such rows.
 
-Arrow columns stay as the source gave them until somebody wants Python values. What a user's function returned stays the
-objects it returned, since nobody said that they fit into Arrow: they may be tensors, or differ in their keys from row
-to row.
+How rows are cut into blocks depends on how fast they come, so nothing may depend on it: a row that lacks a column, or
+holds an object where others hold a number of Arrow's, does not change what the rows around it are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from gristmill.errors import CastError, ColumnNotFoundError
 from gristmill.features import Features
-from gristmill.features.build import array_from_values, table_from_rows
-from gristmill.features.cast import cast_array
-from gristmill.features.convert import from_arrow_type, to_arrow_type
-from gristmill.formatting.python_rows import PythonFormatter, make_rows
-from gristmill.table.gather import gather
+from gristmill.features.build import table_from_rows
+from gristmill.iterable.columnar import Columns, Row, check_names, is_arrow
 from gristmill.table.selection import IndexVector
-from gristmill.table.view import rows_without_columns
 
-Row = dict[str, Any]
-
-
-class Columns:
-    """Some rows, by column.
-
-    Args:
-        columns: The values of each column: a `pyarrow.ChunkedArray`, or any sequence of one object a row.
-        num_rows: How many rows.
-        features: The feature of Arrow columns that say more than their type.
-    """
-
-    __slots__ = ("columns", "features", "num_rows")
-
-    def __init__(
-        self, columns: Mapping[str, Any], num_rows: int, features: Mapping[str, Any] | None = None
-    ) -> None:
-        self.columns = dict(columns)
-        self.num_rows = num_rows
-        self.features = features or {}
-
-    @classmethod
-    def of_table(cls, table: pa.Table, features: Mapping[str, Any] | None = None) -> Columns:
-        """Makes a block of a table.
-
-        Args:
-            table: The rows.
-            features: The feature of each column; by its schema if left out.
-        """
-        if features is None:
-            features = Features.from_arrow_schema(table.schema)
-        return cls(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows, features)
-
-    @property
-    def names(self) -> list[str]:
-        """The columns, in order."""
-        return list(self.columns)
-
-    def feature(self, name: str) -> Any:
-        """Gives the feature of an Arrow column."""
-        feature = self.features.get(name)
-        return from_arrow_type(self.columns[name].type) if feature is None else feature
-
-    def slice(self, start: int, stop: int) -> Columns:
-        """Gives the rows from `start` to before `stop`; Arrow columns share their memory."""
-        if start == 0 and stop == self.num_rows:
-            return self
-        cut = {
-            name: values.slice(start, stop - start) if is_arrow(values) else values[start:stop]
-            for name, values in self.columns.items()
-        }
-        return Columns(cut, stop - start, self.features)
-
-    def take(self, rows: IndexVector) -> Columns:
-        """Gives rows in the order asked for."""
-        arrow = {name: values for name, values in self.columns.items() if is_arrow(values)}
-        taken: dict[str, Any] = {}
-        if arrow:
-            table = gather(pa.table(arrow), rows)
-            taken = dict(zip(table.column_names, table.columns, strict=True))
-        columns = {
-            name: taken[name] if name in taken else _chosen(values, rows)
-            for name, values in self.columns.items()
-        }
-        return Columns(columns, len(rows), self.features)
-
-    def choose(self, names: Sequence[str]) -> Columns:
-        """Keeps some columns, in the order given.
-
-        Raises:
-            ColumnNotFoundError: There is no such column.
-        """
-        for name in names:
-            if name not in self.columns:
-                raise ColumnNotFoundError.from_name(name, self.columns)
-        return Columns({name: self.columns[name] for name in names}, self.num_rows, self.features)
-
-    def without(self, names: Sequence[str]) -> Columns:
-        """Leaves out some columns; those that are not there do no harm."""
-        gone = set(names)
-        return self.choose([name for name in self.columns if name not in gone])
-
-    def rename(self, mapping: Mapping[str, str]) -> Columns:
-        """Gives columns other names.
-
-        Raises:
-            ColumnNotFoundError: There is no such column.
-        """
-        for name in mapping:
-            if name not in self.columns:
-                raise ColumnNotFoundError.from_name(name, self.columns)
-        columns = {mapping.get(name, name): values for name, values in self.columns.items()}
-        return Columns(
-            columns, self.num_rows, {mapping.get(name, name): item for name, item in self.features.items()}
-        )
-
-    def table(self, features: Features | None = None) -> tuple[pa.Table, Features]:
-        """Gives the rows as a table.
-
-        Args:
-            features: What the columns shall be: exactly these; found from the values if left out.
-
-        Returns:
-            (the table, its features).
-
-        Raises:
-            CastError: A value does not fit its feature, or a column is missing or not wanted.
-            SchemaConflictError: Values of a column have no common type.
-        """
-        if features is None and (known_features := self._described) is not None:
-            arrays, described = self.columns, known_features
-        elif features is None:
-            arrays = {
-                name: values if is_arrow(values) else array_from_values(plain(values), column=name)
-                for name, values in self.columns.items()
-            }
-            known = {name: self.features.get(name) for name in arrays}
-            described = Features(
-                {
-                    name: from_arrow_type(array.type) if known[name] is None else known[name]
-                    for name, array in arrays.items()
-                }
-            )
-        else:
-            _check_names(self.columns, features)
-            arrays = {name: self._as_feature(name, feature) for name, feature in features.items()}
-            described = features
-        return (pa.table(arrays) if arrays else rows_without_columns(self.num_rows)), described
-
-    @property
-    def _described(self) -> Features | None:
-        """The features that a source gave all columns, if they still are what it gave."""
-        features = self.features
-        if not isinstance(features, Features) or list(features) != self.names:
-            return None
-        return features if all(map(is_arrow, self.columns.values())) else None
-
-    def _as_feature(self, name: str, feature: Any) -> Any:
-        values = self.columns[name]
-        if not is_arrow(values):
-            return array_from_values(plain(values), feature, column=name)
-        known = self.features.get(name)
-        if values.type == to_arrow_type(feature) and (known is None or known == feature):
-            return values
-        return cast_array(values, feature, column=name)
-
-    def values(self, name: str) -> Sequence[Any]:
-        """Gives the values of a column as Python objects, one a row.
-
-        Raises:
-            ColumnNotFoundError: There is no such column.
-        """
-        if name not in self.columns:
-            raise ColumnNotFoundError.from_name(name, self.columns)
-        values = self.columns[name]
-        if is_arrow(values):
-            return PythonFormatter({name: self.feature(name)}).column(name, values)
-        return values if isinstance(values, list) else list(values)
-
-    def rows(self) -> list[Row]:
-        """Gives the rows as dicts of Python objects."""
-        return make_rows(self.names, [self.values(name) for name in self.columns], self.num_rows)
+__all__ = ["Block", "Columns", "Examples", "Row", "gathered", "is_arrow", "join", "parts_of"]
 
 
 class Examples:
-    """Some rows that need not have the same columns.
+    """Some rows that need not have the same columns, or not of the same kind.
 
     Args:
-        rows: The rows.
+        groups: Rows that have.
+        group: For each row, the number of its group.
+        place: For each row, its place in its group.
     """
 
-    __slots__ = ("_rows", "num_rows")
+    __slots__ = ("_group", "_groups", "_place", "num_rows")
 
-    def __init__(self, rows: list[Row]) -> None:
-        self._rows = rows
-        self.num_rows = len(rows)
+    def __init__(self, groups: Sequence[Columns], group: IndexVector, place: IndexVector) -> None:
+        self._groups = groups
+        self._group = group
+        self._place = place
+        self.num_rows = len(group)
 
-    def slice(self, start: int, stop: int) -> Examples:
+    @staticmethod
+    def of_rows(rows: Sequence[Row]) -> Block:
+        """Makes a block of dicts of Python objects."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for number, row in enumerate(rows):
+            groups.setdefault(tuple(row), []).append(number)
+        parts = [
+            (
+                np.array(numbers, np.int64),
+                Columns({name: [rows[number][name] for number in numbers] for name in names}, len(numbers)),
+            )
+            for names, numbers in groups.items()
+        ]
+        return gathered(parts, len(rows))
+
+    def parts(self) -> list[tuple[IndexVector, Columns]]:
+        """Gives rows that have the same columns, each time with their places in this block."""
+        found = []
+        for number in np.unique(self._group).tolist():
+            mine = np.flatnonzero(self._group == number)
+            found.append((mine, self._groups[number].take(self._place[mine])))
+        return found
+
+    def slice(self, start: int, stop: int) -> Block:
         """Gives the rows from `start` to before `stop`."""
-        return Examples(self._rows[start:stop])
+        return self._chosen(slice(start, stop))
 
-    def take(self, rows: IndexVector) -> Examples:
+    def take(self, rows: IndexVector) -> Block:
         """Gives rows in the order asked for."""
-        return Examples([self._rows[row] for row in rows.tolist()])
+        return self._chosen(rows)
 
-    def choose(self, names: Sequence[str]) -> Examples:
+    def _chosen(self, rows: Any) -> Block:
+        group, place = self._group[rows], self._place[rows]
+        if len(group) and (group == group[0]).all():
+            return self._groups[int(group[0])].take(place)
+        return Examples(self._groups, group, place)
+
+    def _changed(self, change: Callable[[Columns], Columns]) -> Block:
+        return gathered([(rows, change(part)) for rows, part in self.parts()], self.num_rows)
+
+    def choose(self, names: Sequence[str]) -> Block:
         """Keeps some columns; a row that lacks one is an error, see `Columns.choose`."""
-        return Examples([{name: self._value(row, name) for name in names} for row in self._rows])
+        return self._changed(lambda part: part.choose(names))
 
-    def without(self, names: Sequence[str]) -> Examples:
+    def without(self, names: Sequence[str]) -> Block:
         """Leaves out some columns."""
-        gone = set(names)
-        return Examples(
-            [{name: value for name, value in row.items() if name not in gone} for row in self._rows]
-        )
+        return self._changed(lambda part: part.without(names))
 
-    def rename(self, mapping: Mapping[str, str]) -> Examples:
+    def rename(self, mapping: Mapping[str, str]) -> Block:
         """Gives columns other names."""
-        for row in self._rows:
-            for name in mapping:
-                self._value(row, name)
-        return Examples(
-            [{mapping.get(name, name): value for name, value in row.items()} for row in self._rows]
-        )
+        return self._changed(lambda part: part.rename(mapping))
 
     def table(self, features: Features | None = None) -> tuple[pa.Table, Features]:
         """Gives the rows as a table, see `Columns.table`; a value that a row lacks is None."""
+        if features is None and (alike := self.columns()) is not None:
+            return alike.table()
         if features is not None:
-            _check_names(dict.fromkeys(name for row in self._rows for name in row), features, missing=False)
-        table = table_from_rows(self._rows, features)
+            there = {name: None for _, part in self.parts() for name in part.columns}
+            check_names(there, features, missing=False)
+        table = table_from_rows(self.rows(), features)
         return table, Features.from_arrow_schema(table.schema) if features is None else features
 
     def values(self, name: str) -> Sequence[Any]:
         """Gives the values of a column, see `Columns.values`."""
-        return [self._value(row, name) for row in self._rows]
+        return self._placed(lambda part: part.values(name))
 
     def rows(self) -> list[Row]:
         """Gives the rows."""
-        return self._rows
+        return self._placed(lambda part: part.rows())
+
+    def _placed(self, values_of: Callable[[Columns], Sequence[Any]]) -> list[Any]:
+        placed: list[Any] = [None] * self.num_rows
+        for rows, part in self.parts():
+            for row, value in zip(rows.tolist(), values_of(part), strict=True):
+                placed[row] = value
+        return placed
 
     def columns(self) -> Columns | None:
-        """Gives the same rows by column if all have the same keys; else None."""
-        names = self._rows[0].keys() if self._rows else ()
-        if any(row.keys() != names for row in self._rows):
+        """Gives the same rows by column if all have the same ones; else None."""
+        parts = self.parts()
+        names = parts[0][1].names if parts else []
+        if any(part.columns.keys() != set(names) for _, part in parts):
             return None
-        return Columns({name: [row[name] for row in self._rows] for name in names}, self.num_rows)
-
-    @staticmethod
-    def _value(row: Row, name: str) -> Any:
-        try:
-            return row[name]
-        except KeyError as error:
-            raise ColumnNotFoundError.from_name(name, row) from error
+        return Columns({name: self.values(name) for name in names}, self.num_rows)
 
 
 Block = Columns | Examples
 
 
-def is_arrow(values: Any) -> bool:
-    """Says whether the values of a column are Arrow's."""
-    return isinstance(values, pa.ChunkedArray)
+def parts_of(block: Block) -> list[tuple[IndexVector, Columns]]:
+    """Gives rows of a block that have the same columns, each time with their places in it."""
+    return block.parts() if isinstance(block, Examples) else [(np.arange(block.num_rows), block)]
 
 
-def plain(values: Any) -> Any:
-    """Gives a column of objects in a form that Arrow arrays are made of."""
-    return values if isinstance(values, list | np.ndarray) else list(values)
+def gathered(parts: Sequence[tuple[IndexVector, Columns]], num_rows: int) -> Block:
+    """Makes a block of rows that come from several.
 
-
-def _chosen(values: Any, rows: IndexVector) -> Any:
-    if isinstance(values, np.ndarray):
-        return values[rows]
-    return [values[row] for row in rows.tolist()]
-
-
-def _check_names(there: Mapping[str, Any], features: Features, missing: bool = True) -> None:
-    lacking = [name for name in features if name not in there] if missing else []
-    extra = [name for name in there if name not in features]
-    if lacking or extra:
-        problem = (
-            f"the columns {', '.join(lacking)} are missing" if lacking else "there are columns not wanted"
-        )
-        raise CastError.at(
-            f"{problem}; there are {', '.join(there) or 'none'}, and features= names {', '.join(features)}",
-            remedy="Remove columns with remove_columns=, or name all columns in features=.",
-        )
+    Args:
+        parts: Rows, each time with their places in the block.
+        num_rows: How many places there are.
+    """
+    kinds: list[list[tuple[IndexVector, Columns]]] = []
+    for rows, part in parts:
+        if not len(rows):
+            continue
+        alike = next((several for several in kinds if _alike(several[0][1], part)), None)
+        if alike is None:
+            kinds.append([(rows, part)])
+        else:
+            alike.append((rows, part))
+    groups = [_concatenated([part for _, part in several]) for several in kinds]
+    places = [np.concatenate([rows for rows, _ in several]) for several in kinds]
+    if not groups:
+        return parts[0][1].slice(0, 0) if parts else Columns({}, num_rows)
+    if len(groups) == 1:
+        order = places[0]
+        in_order = bool((order[1:] > order[:-1]).all())
+        return groups[0] if in_order else groups[0].take(np.argsort(order, kind="stable"))
+    group, place = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
+    for number, rows in enumerate(places):
+        group[rows], place[rows] = number, np.arange(len(rows))
+    return Examples(groups, group, place)
 
 
 def join(blocks: Sequence[Block]) -> Block:
-    """Puts blocks one after another; columns that are alike in all stay columns.
+    """Puts blocks one after another.
 
     Args:
         blocks: At least one.
     """
     if len(blocks) == 1:
         return blocks[0]
-    rows = sum(block.num_rows for block in blocks)
-    by_column = [block for block in blocks if isinstance(block, Columns)]
-    first = by_column[0] if by_column else None
-    if first is None or len(by_column) < len(blocks) or any(b.names != first.names for b in by_column):
-        return Examples([row for block in blocks for row in block.rows()])
-    columns = {
-        name: _joined([block.columns[name] for block in by_column], name, by_column) for name in first.columns
-    }
-    return Columns(columns, rows, first.features)
+    parts, first = [], 0
+    for block in blocks:
+        parts += [(rows + first, part) for rows, part in parts_of(block)]
+        first += block.num_rows
+    return gathered(parts, first)
 
 
-def _joined(pieces: list[Any], name: str, blocks: list[Columns]) -> Any:
-    if all(map(is_arrow, pieces)) and all(piece.type == pieces[0].type for piece in pieces):
+def _alike(one: Columns, other: Columns) -> bool:
+    """Says whether the rows of two can stand in one block without a change."""
+    if one.names != other.names:
+        return False
+    for name, values in one.columns.items():
+        beside = other.columns[name]
+        if is_arrow(values) != is_arrow(beside) or (is_arrow(values) and values.type != beside.type):
+            return False
+    if one.features is other.features:
+        return True
+    return all(
+        one.features.get(name) == other.features.get(name)
+        for name, values in one.columns.items()
+        if is_arrow(values)
+    )
+
+
+def _concatenated(several: Sequence[Columns]) -> Columns:
+    first = several[0]
+    if len(several) == 1:
+        return first
+    columns = {name: _joined([part.columns[name] for part in several]) for name in first.columns}
+    return Columns(columns, sum(part.num_rows for part in several), first.features)
+
+
+def _joined(pieces: list[Any]) -> Any:
+    if is_arrow(pieces[0]):
         return pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], pieces[0].type)
     if (
         all(isinstance(piece, np.ndarray) for piece in pieces)
         and len({(piece.dtype, piece.shape[1:]) for piece in pieces}) == 1
     ):
         return np.concatenate(pieces)
-    return [value for block in blocks for value in block.values(name)]
+    return [value for piece in pieces for value in piece]

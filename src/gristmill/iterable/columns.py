@@ -8,7 +8,7 @@ from typing import Any
 
 from gristmill.features import Features
 from gristmill.features.picking import pick_features, rename_features
-from gristmill.iterable.block import Block, Columns
+from gristmill.iterable.block import Block, Columns, gathered, parts_of
 from gristmill.iterable.node import BlockStream, OneToOne, State, Stream
 
 
@@ -123,10 +123,13 @@ class CastColumn(_EachBlock):
 
     def change(self, block: Block) -> Block:
         """Casts the column."""
+        parts = [(rows, self._cast(part)) for rows, part in parts_of(block)]
+        return gathered(parts, block.num_rows)
+
+    def _cast(self, block: Columns) -> Columns:
         table, features = block.choose([self.name]).table(Features({self.name: self.feature}))
-        by_column = block if isinstance(block, Columns) else Columns.of_table(*block.table())
-        columns = {**by_column.columns, self.name: table.column(0)}
-        return Columns(columns, block.num_rows, {**by_column.features, **features})
+        columns = {**block.columns, self.name: table.column(0)}
+        return Columns(columns, block.num_rows, {**block.features, **features})
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ class _SideStream(Stream):
         features: dict[str, Any] = {}
         for block in by_column:
             if block is None:
-                return Examples(
+                return Examples.of_rows(
                     [
                         {name: value for row in several for name, value in row.items()}
                         for several in zip(*(one.rows() for one in blocks), strict=True)

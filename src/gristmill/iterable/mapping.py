@@ -16,6 +16,7 @@ from gristmill.features import Features
 from gristmill.formatting import FormatSpec, LazyBatch
 from gristmill.iterable import answers
 from gristmill.iterable.block import Block, Columns
+from gristmill.iterable.columnar import check_names
 from gristmill.iterable.cursor import Cursor
 from gristmill.iterable.node import Node, Over, State, Stream
 from gristmill.iterable.pacing import MOST_ROWS, Pace
@@ -105,7 +106,10 @@ class Map(_Calling):
 
     def after_batch(self, found: Any, block: Block, start: int) -> Block:
         """Puts the columns of the answer beside those that stay."""
-        return self._described(answers.of_batch(self.call.name, found, block, self.removed, start))
+        after = answers.of_batch(self.call.name, found, block, self.removed, start)
+        if self.features is not None and isinstance(after, Columns):
+            check_names(after.columns, self.features)
+        return self._described(after)
 
     def _described(self, block: Block) -> Block:
         return block if self.features is None else Columns.of_table(*block.table(self.features))
@@ -192,7 +196,7 @@ class _CallStream(Stream):
         found: list[Any] = []
         self._pace.start()
         try:
-            node.call.on_rows(arguments, self._row, None, found)
+            node.call.on_rows(arguments, block.num_rows, self._row, None, found)
         except TransformError as error:
             return self._until(error, block, found, given)
         self._pace.stop(len(found))
@@ -211,8 +215,11 @@ class _CallStream(Stream):
         nothing = [None] * block.num_rows
         if not call.input_columns:
             return nothing, [()] * block.num_rows
-        columns = [column_in(block, name, spec) for name in call.input_columns]
-        return nothing, zip(*columns, strict=True)
+        if spec.type is None:
+            columns = [block.values(name) for name in call.input_columns]
+            return nothing, zip(*columns, strict=True)
+        rows = rows_in(block.choose(call.input_columns), spec)
+        return nothing, [tuple(row[name] for name in call.input_columns) for row in rows]
 
     def _until(self, error: TransformError, block: Block, found: list[Any], given: list[Any]) -> Block:
         """Gives the rows before the one that the function failed on; the error comes when the next is asked for."""

@@ -5,23 +5,80 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.formatting.registry import formatter_for
-from gristmill.iterable.block import Block, Columns, is_arrow
+from gristmill.iterable.block import Block, Columns, is_arrow, parts_of
+from gristmill.table.selection import IndexVector
 from gristmill.table.view import View
 
 
 def rows_in(block: Block, spec: FormatSpec) -> list[Any]:
-    """Gives the rows of a block in a format."""
+    """Gives the rows of a block in a format; each row is what it would be alone."""
     if spec.type is None:
         return block.rows()
-    if not isinstance(block, Columns) and block.columns() is None:
-        # Together in a table, each would have the keys of all.
-        return [row for at in range(block.num_rows) for row in rows_in(block.slice(at, at + 1), spec)]
+    if isinstance(block, Columns) and all(is_arrow(values) for values in block.columns.values()):
+        return _rows_alike(block, spec)
+    found: list[Any] = [None] * block.num_rows
+    for places, part in parts_of(block):
+        for rows in _of_one_kind(part):
+            alike = part if len(rows) == part.num_rows else part.take(rows)
+            for place, row in zip(places[rows].tolist(), _rows_alike(alike, spec), strict=True):
+                found[place] = row
+    return found
+
+
+def _rows_alike(block: Columns, spec: FormatSpec) -> list[Any]:
     table, features = block.table()
     if spec.type == "custom":
         return Reader(View.from_table(table), features, spec).rows_at(range(block.num_rows))
     return formatter_for(spec, features).rows(table)
+
+
+def _of_one_kind(block: Columns) -> list[IndexVector]:
+    """Gives rows whose objects become Arrow values that are the same together as alone."""
+    kinds = [_kinds(values) for values in block.columns.values() if not is_arrow(values)]
+    kinds = [kind for kind in kinds if kind is not None]
+    if not kinds:
+        return [np.arange(block.num_rows)]
+    groups: dict[Any, list[int]] = {}
+    for row, kind in enumerate(zip(*kinds, strict=True)):
+        groups.setdefault(row if None in kind else kind, []).append(row)
+    return [np.array(rows, np.int64) for rows in groups.values()]
+
+
+def _kinds(values: Any) -> list[Any] | None:
+    """Gives the kind of each object, None for one that only is what it is alone; None if all are of one kind."""
+    if isinstance(values, np.ndarray) and values.dtype != np.object_:
+        return None
+    types = set(map(type, values))
+    if len(types) == 1 and (types <= _SIMPLE or (types == {int} and _is_small(values))):
+        return None
+    return [_kind(value) for value in values]
+
+
+_SIMPLE = {str, bytes, bool, float}
+
+
+def _is_small(numbers: Any) -> bool:
+    return bool(min(numbers) >= -(1 << 63) and max(numbers) < 1 << 63)
+
+
+def _kind(value: Any) -> Any:
+    kind = type(value)
+    if kind in _SIMPLE or (kind is int and _is_small([value])):
+        return (kind,)
+    if value is None:
+        return (kind,)
+    if kind is list:
+        types = set(map(type, value))
+        simple = len(types) == 1 and (types <= _SIMPLE or (types == {int} and _is_small(value)))
+        return (kind, *types) if simple else None
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    return (
+        None if dtype is None or shape is None or str(dtype) == "object" else (kind, str(dtype), tuple(shape))
+    )
 
 
 def batch_in(block: Block, spec: FormatSpec) -> Any:

@@ -260,8 +260,7 @@ class _GeneratedStream(Stream):
     def _block(self, rows: list[Row]) -> Block:
         features = self._node.features
         if features is None:
-            examples = Examples(rows)
-            return examples.columns() or examples
+            return Examples.of_rows(rows)
         first = self._row - len(rows)
         return Columns.of_table(table_from_rows(rows, features, first_row=first), features)
 
