@@ -110,7 +110,8 @@ class ParquetFormat(Format[ParquetOptions]):
             sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
             shape = _projected(_arrow_schema(parquet, file), columns)
             firsts = [0, *itertools.accumulate(sizes)]
-            coming = [g for g in possible_groups(file, predicate, options) if g >= start.group]
+            possible = range(len(sizes)) if predicate is None else possible_groups(file, predicate, options)
+            coming = [group for group in possible if group >= start.group]
             for number, group in enumerate(coming):
                 row = firsts[group]
                 if file.ensure is not None:
@@ -274,13 +275,13 @@ def possible_groups(
     """
     options = options or ParquetOptions()
     predicate = filter_expression(filters)
-    import pyarrow.dataset as ds
-    from pyarrow.fs import LocalFileSystem
-
     with _opened(file, options) as parquet:
         every = list(range(parquet.metadata.num_row_groups))
     if predicate is None:
         return every
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
     with _translated(file):
         format = ds.ParquetFileFormat(default_fragment_scan_options=options.fragment_scan_options)
         fragment = format.make_fragment(str(file.path), filesystem=LocalFileSystem())
