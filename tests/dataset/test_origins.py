@@ -76,6 +76,7 @@ def step(ds, other, name, x, folder):
 
 
 @example([("map", 0), ("concatenate", 0), ("pickle", 0)])
+@example([("repeat", 134), ("concatenate", 0)])
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(STEPS), NUMBERS), max_size=7))
 def test_rows_know_where_they_came_from(tmp_path_factory, chain):

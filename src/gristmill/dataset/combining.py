@@ -160,7 +160,10 @@ def _concat_origins(views: Sequence[View]) -> tuple[Origins, Selection] | None:
             known[-1] = origins, both
     if len(known) == 1:
         return known[0]
-    return Origins.concat(origins.take(resolve(rows, 0, len(origins))) for origins, rows in known), None
+    # A selection may be longer than what it chooses from: rows can be repeated.
+    lengths = [len(origins) if rows is None else len(rows) for origins, rows in known]
+    chosen = [resolve(rows, 0, length) for (_, rows), length in zip(known, lengths, strict=True)]
+    return Origins.concat(origins.take(c) for (origins, _), c in zip(known, chosen, strict=True)), None
 
 
 def repeat_view(view: View, features: Features, times: int) -> View:
