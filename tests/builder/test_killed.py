@@ -77,6 +77,16 @@ def test_killed_at_any_moment(tmp_path):
     assert -signal.SIGKILL in endings
 
 
+def test_killed_just_before_the_lock_is_dropped(tmp_path):
+    base, cache = large_poems(tmp_path / "large"), str(tmp_path / "cache")
+    builder = Poems(cache_dir=cache, base_path=base)
+    whole = Path(builder.cache_dir)
+    builder.download_and_prepare()
+    whole.with_name(f"{whole.name}.lock").write_text("{}")
+    builder.download_and_prepare()
+    assert [path.name for path in whole.parent.iterdir()] == [whole.name]
+
+
 def test_killed_while_workers_work(tmp_path):
     base, cache = large_poems(tmp_path / "large"), str(tmp_path / "cache")
     builder = Poems(cache_dir=cache, base_path=base)

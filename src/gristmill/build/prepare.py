@@ -30,12 +30,11 @@ from gristmill.errors import (
     DatasetGenerationCastError,
     DatasetGenerationError,
     DiskFullError,
-    FileError,
     SchemaConflictError,
 )
 from gristmill.files.atomic import atomic_folder, sweep
 from gristmill.files.borders import writing
-from gristmill.files.lock import lock
+from gristmill.files.lock import lock, sweep_lock
 from gristmill.formats.source import SourceFile
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
@@ -81,7 +80,7 @@ def prepare(
     folder = split_folder(source, cache)
     if not force and is_prepared(folder):
         _log.info("using the prepared split %s in %s", source.split, folder)
-        _sweep_lock(lock_of(folder))
+        sweep_lock(lock_of(folder))
         return folder
     with lock(lock_of(folder)):
         if force or not is_prepared(folder):
@@ -89,13 +88,6 @@ def prepare(
             with contextlib.suppress(_FasterError):
                 _build(source, folder, force, num_proc, checksums)
     return folder
-
-
-def _sweep_lock(path: Path) -> None:
-    """Takes away the file of a lock whose owner was killed after the folder had got its name."""
-    if path.exists() or path.with_name(f"{path.name}.owner").exists():
-        with contextlib.suppress(FileError), lock(path, timeout=0):
-            pass
 
 
 def lock_of(folder: Path) -> Path:

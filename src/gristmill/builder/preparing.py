@@ -39,7 +39,7 @@ from gristmill.errors import (
 from gristmill.features import Features
 from gristmill.files.atomic import atomic_folder, sweep
 from gristmill.files.borders import reading, writing
-from gristmill.files.lock import lock
+from gristmill.files.lock import lock, sweep_lock
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 from gristmill.naming import filenames_for_dataset_split
@@ -94,11 +94,13 @@ def prepare(builder: DatasetBuilder, manager: DownloadManager, plan: Plan) -> Da
         DiskFullError: There is not enough room.
         InvalidArgumentError: The folder holds something else.
     """
+    place = plan.folder.with_name(f"{plan.folder.name}.lock")
     found = None if plan.force else find_prepared(plan.folder, plan.suffix)
     if found is not None:
         _log.info("using the prepared dataset in %s", plan.folder)
+        sweep_lock(place)
         return found
-    with lock(plan.folder.with_name(plan.folder.name + ".lock")):
+    with lock(place):
         found = None if plan.force else find_prepared(plan.folder, plan.suffix)
         if found is not None:
             return found

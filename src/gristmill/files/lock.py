@@ -151,6 +151,17 @@ def lock(path: str | os.PathLike[str], timeout: float | None = None, poll: float
         os.close(handle)
 
 
+def sweep_lock(path: Path) -> None:
+    """Takes away the file of a lock whose owner was killed at the last moment, when all was done; else does nothing.
+
+    Args:
+        path: As for `lock`.
+    """
+    if path.exists() or path.with_name(f"{path.name}.owner").exists():
+        with contextlib.suppress(FileError), lock(path, timeout=0):
+            pass
+
+
 def _acquire(path: Path, timeout: float | None, poll: float) -> tuple[Path, int]:
     started = time.monotonic()
     attempt = _try_exclusive if fcntl is None else _try_flock
