@@ -15,7 +15,6 @@ from gristmill.features.convert import to_arrow_type
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.formats.exporting import check_target, opened_target
 from gristmill.formats.registry import get_format
-from gristmill.formats.sql_write import write_sql
 from gristmill.formatting import FormatSpec
 from gristmill.iterable.block import Block, Columns, join
 from gristmill.iterable.seen import batch_in
@@ -143,6 +142,8 @@ def write_database(
     walk: Walk, name: str, con: Any, batch_size: int | None, options: Mapping[str, Any]
 ) -> int:
     """Writes all rows to a table of a database; see `Dataset.to_sql`."""
+    from gristmill.formats.sql_write import write_sql
+
     with contextlib.closing(walk), _settled(walk, batch_size or 1000) as (schema, tables):
 
         def pieces(_: int) -> Iterable[pa.Table]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, overload
 
 from gristmill.build.combine import info_of
 from gristmill.builder.opening import shape, split_names
 from gristmill.dataset import Dataset
-from gristmill.dataset.sql import query_file
 from gristmill.dataset_dict import DatasetDict
 from gristmill.download import DownloadMode, VerificationMode
 from gristmill.download.modes import parse_choice
@@ -179,6 +179,8 @@ def load_dataset(
     checks = VerificationMode.ALL_CHECKS if save_infos else checks
     check_num_proc(num_proc)
     if path == "sql":
+        from gristmill.dataset.sql import query_file
+
         # The rows go to an Arrow file named by what is in it, which is used where it is.
         folder = parse_cache_dir(cache_dir) / "sql"
         path, data_files = (
