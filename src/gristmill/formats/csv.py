@@ -122,7 +122,7 @@ def _as_it_comes(
     file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
 ) -> Batches:
     """Reads a file that is far away once: types are those of its first block, widened in blocks that need it."""
-    names = column_names(file, options)
+    names = _names(file, options)
     literal, made = _literal(names, options, file), makers(names, options, file)
 
     def kinds_of(piece: Piece) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class _Key:
 
     def __init__(self, options: CsvOptions) -> None:
         self.options = options
-        self._text = repr(options)
+        self._text = options.text
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -165,11 +165,20 @@ class _Key:
         return isinstance(other, _Key) and other._text == self._text
 
 
+def _names(file: SourceFile, options: CsvOptions) -> list[str]:
+    return _known_names(file, _Key(options), file.state())
+
+
+@lru_cache(maxsize=256)
+def _known_names(file: SourceFile, key: _Key, _state: tuple[int, int] | str) -> list[str]:
+    return column_names(file, key.options)
+
+
 @lru_cache(maxsize=256)
 def _settled(file: SourceFile, key: _Key, _state: tuple[int, int] | str) -> dict[str, Any]:
     """Gives the kind of each column, over all rows that `nrows` lets through; the type of those that are made."""
     options, kinds = key.options, dict[str, Any]()
-    names = column_names(file, options)
+    names = _names(file, options)
     made = makers(names, options, file)
     # Their kinds are not those of their text, or not those of all rows of a piece.
     literal = set(names) if options.nrows is not None else _literal(names, options, file)
@@ -213,7 +222,7 @@ class _Columns:
 
     def __init__(self, file: SourceFile, options: CsvOptions, kinds: Mapping[str, Any]) -> None:
         self._file, self._options, self._kinds = file, options, kinds
-        names = column_names(file, options)
+        names = _names(file, options)
         self._asked = options.asked_types(names)
         self.made = makers(names, options, file)
 
@@ -290,7 +299,7 @@ def _known_pieces(
     if options.converters:
         pieces = _literal_pieces(file, options, columns)
     else:
-        literal = _literal(column_names(file, options), options, file)
+        literal = _literal(_names(file, options), options, file)
         numbers = {name: type_ for name, type_ in types.items() if type_ in _NUMBERS and name not in literal}
         pieces = iter_pieces(file, options, columns, numbers, start)
     yield from _chosen(pieces, options, start)
@@ -326,7 +335,7 @@ def _chosen(pieces: Iterable[Piece], options: CsvOptions, start: Position) -> It
 
 def _literal_pieces(file: SourceFile, options: CsvOptions, columns: list[str] | None) -> Iterator[Piece]:
     """Reads cells with those for converters as they are; the others are null where they spell a missing value."""
-    names = column_names(file, options)
+    names = _names(file, options)
     literal = [name for name in options.converter_of(names) if columns is None or name in columns]
     row = 0
     # Blocks are the same, so batches are.

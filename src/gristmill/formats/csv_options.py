@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
@@ -247,6 +248,11 @@ class CsvOptions:
             if plain.removesuffix(compression_suffix(plain)).endswith(".tsv")
             else self
         )
+
+    @cached_property
+    def text(self) -> str:
+        """All of them as text: equal options have equal texts."""
+        return repr(self)
 
     @property
     def separator(self) -> str:
