@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -81,16 +82,24 @@ def info_of(splits: Sequence[OpenSplit]) -> DatasetInfo:
 
 def info_with(info: DatasetInfo, split: OpenSplit) -> DatasetInfo:
     """Gives a copy of what is known about a dataset, with the columns of one of its splits."""
-    copy = _with_features(info, split.features)
-    copy.splits = None if info.splits is None else info.splits.copy()
-    return copy
+    made = _with_features(info, split.features)
+    made.splits = None if info.splits is None else info.splits.copy()
+    return made
 
 
 def _with_features(info: DatasetInfo, features: Features) -> DatasetInfo:
-    """Copies all but columns and splits, which are known elsewhere; copying those takes longer than opening the files."""
-    copy = dataclasses.replace(info, features=None, splits=None).copy()
-    copy.features = features
-    return copy
+    """Copies what is known, with other columns and no splits; to copy all of it takes longer than to open the files."""
+    made = copy.copy(info)
+    made.features, made.splits = features, None
+    made.version = copy.copy(info.version)
+    made.post_processed = copy.deepcopy(info.post_processed)
+    made.supervised_keys = copy.deepcopy(info.supervised_keys)
+    checksums = info.download_checksums
+    if isinstance(checksums, dict):  # read from a file, so it may be anything
+        made.download_checksums = {
+            name: dict(of) if isinstance(of, dict) else of for name, of in checksums.items()
+        }
+    return made
 
 
 @dataclasses.dataclass(frozen=True)

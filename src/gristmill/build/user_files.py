@@ -114,6 +114,7 @@ class _Finder:
         self._options = options
         self._again = again
         self._parts = parts and not again
+        self._folders: dict[str, str] = {}
 
     def find(self, pattern: str) -> list[DataFile]:
         hops = pattern.split("::") if has_scheme(pattern) else [pattern]
@@ -135,7 +136,7 @@ class _Finder:
         if scheme in ("file", "local"):
             base = self._base if isinstance(self._base, Path) else None
             path = pattern.removeprefix(f"{scheme}://")
-            return [local_file(found) for found in expand_local(path, base)]
+            return [local_file(found, folders=self._folders) for found in expand_local(path, base)]
         if scheme in ("http", "https"):
             return [_url_file(pattern, self._client(), self._again, self._parts)]
         if pattern.startswith(_HUB_BUCKET):
