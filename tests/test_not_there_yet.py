@@ -6,7 +6,7 @@ import pytest
 
 import gristmill
 from gristmill.errors import NotThereYetError
-from gristmill.not_there_yet import MissingFunction, MissingMethod, is_missing, missing_class
+from gristmill.not_there_yet import MissingMethod, is_missing, missing_class
 
 
 def test_a_missing_class_can_be_named_and_not_used():
@@ -19,14 +19,6 @@ def test_a_missing_class_can_be_named_and_not_used():
     with pytest.raises(NotThereYetError, match=r"gristmill\.Video\.encode"):
         video.encode()  # type: ignore[attr-defined]  # that is the point
     assert is_missing(video)
-
-
-def test_a_missing_function_says_so_when_called():
-    function = MissingFunction("load_from_disk")
-    with pytest.raises(NotThereYetError, match=r"gristmill\.load_from_disk"):
-        function("x")
-    assert is_missing(function)
-    assert repr(function) == "<not there yet: gristmill.load_from_disk>"
 
 
 def test_a_missing_method_is_absent_on_instances_and_visible_on_the_class():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import legacy
 from gristmill._version import __version__
-from gristmill.not_there_yet import MissingFunction, missing_class
+from gristmill.not_there_yet import missing_class
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares this list with _HOMES
     from gristmill import config, errors, logging
@@ -164,7 +164,6 @@ _MISSING_CLASSES = [
     "Pdf",
     "Video",
 ]
-_MISSING_FUNCTIONS = []
 
 __all__ = [
     "Array2D",
@@ -260,8 +259,6 @@ def __getattr__(name: str) -> Any:
         value = getattr(module, name) if home else module
     elif name in _MISSING_CLASSES:
         value = missing_class(name)
-    elif name in _MISSING_FUNCTIONS:
-        value = MissingFunction(name)
     elif not name.startswith("_") and importlib.util.find_spec(f"gristmill.{name}") is not None:
         # `import datasets` alone is enough for `datasets.builder` and `datasets.utils.logging`.
         value = importlib.import_module(f"gristmill.{name}")

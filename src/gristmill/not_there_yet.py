@@ -1,7 +1,7 @@
 """The marker for documented names that are still to come: declared, visible to introspection, clear when used.
 
 A placeholder class can be imported and used in ``isinstance`` (it has no instances), because libraries name
-``IterableDataset`` at their top and never touch it afterwards; calling it or reading from it raises
+``Video`` at their top and never touch it afterwards; calling it or reading from it raises
 `NotThereYetError`. `tools/completeness.py` finds the markers and writes the table in docs/completeness.md.
 """
 
@@ -44,20 +44,6 @@ def missing_class(name: str) -> type:
     return MissingClassMeta(name, (), {"__module__": "gristmill", "__doc__": f"Not there yet: {name}."})
 
 
-class MissingFunction:
-    """Placeholder for a documented function; calling it raises `NotThereYetError`."""
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = self.__qualname__ = name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuses, naming what is missing."""
-        raise NotThereYetError.from_name(self.__name__)
-
-    def __repr__(self) -> str:
-        return f"<not there yet: gristmill.{self.__name__}>"
-
-
 class MissingMethod:
     """Descriptor for a documented method, property or constructor that is still to come.
 
@@ -94,4 +80,4 @@ def is_missing(thing: object) -> bool:
         >>> is_missing(missing_class("Video")), is_missing(print)
         (True, False)
     """
-    return isinstance(thing, MissingClassMeta | MissingFunction | MissingMethod)
+    return isinstance(thing, MissingClassMeta | MissingMethod)

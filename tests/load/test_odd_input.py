@@ -59,7 +59,9 @@ def test_arguments(folder, argument, value):
     assert argument == "revision" or (argument, str(value)) in harmless
 
 
-@pytest.mark.parametrize("value", [1.5, True, b"x", [[]], {1: 2}, object()], ids=lambda value: repr(value)[:12])
+@pytest.mark.parametrize(
+    "value", [1.5, True, b"x", [[]], {1: 2}, object()], ids=lambda value: repr(value)[:12]
+)
 def test_arguments_that_are_no_text(folder, value):
     for call in (
         lambda: load_dataset(value),
