@@ -113,9 +113,12 @@ class _How:
 def _one(source: SplitSource, force: bool, how: _How) -> OpenSplit:
     folder = prepare(source, how.cache, force=force, num_proc=how.num_proc, checksums=how.checksums)
     try:
-        return open_prepared(
+        opened = open_prepared(
             folder, source=source.source, revision=source.revision, keep_in_memory=how.keep_in_memory
         )
+        if opened.split.name != source.split:
+            raise FileFormatError.at(f"does not hold the split {source.split}", file=folder)
+        return opened
     except (FileError, FileFormatError) as error:
         if force:
             raise

@@ -148,6 +148,7 @@ def _read_info(folder: Path) -> tuple[DatasetInfo, SplitInfo]:
     )
     # Read from a file, so nothing has been checked yet; what is odd here would surface somewhere far away.
     sound = all(isinstance(size, int) and size >= 0 for size in sizes)
+    sound = sound and isinstance(info.download_checksums or {}, dict)
     if not sound or not all(isinstance(name, str) for name in names):
         raise FileFormatError.at("its dataset_info.json holds what no run writes", file=folder)
     return info, split

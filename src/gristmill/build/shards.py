@@ -8,6 +8,7 @@ found later without reading the data files again.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,8 +160,16 @@ def _parse(folder: Path, item: Any) -> FileRecord:
     if not isinstance(size, int) or not isinstance(digest, str):
         raise TypeError("a size or checksum is of the wrong type")
     if when is not None:
-        return FileRecord(Path(item["path"]), size, digest, int(when))
+        return FileRecord(_possible(item["path"]), size, digest, int(when))
     name = item["name"]
     if not isinstance(name, str) or name != Path(name).name:
         raise ValueError(f"{name!r} is no name of a file")
-    return FileRecord(folder / name, size, digest)
+    return FileRecord(_possible(folder / name), size, digest)
+
+
+def _possible(path: Any) -> Path:
+    if b"\0" in os.fsencode(
+        path
+    ):  # which, like text that no file system encodes, would surface at the first use
+        raise ValueError(f"{path!r} is no path")
+    return Path(path)
