@@ -1,1 +1,19 @@
-"""Everything that knows the Hub: client, dataset card, server."""
+"""Everything that knows the Hub: client, writer, dataset card, server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gristmill.hub.delete_config import delete_from_hub
+
+__all__ = ["delete_from_hub"]
+
+
+def __getattr__(name: str) -> Any:
+    # Most programs only read; what writes is loaded when it is asked for.
+    if name == "delete_from_hub":
+        from gristmill.hub.delete_config import delete_from_hub
+
+        return delete_from_hub
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

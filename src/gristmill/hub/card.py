@@ -120,8 +120,26 @@ def with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
         '---\nlicense: bsd\n---\n# Hello\n'
     """
     match = HEAD.match(text)
-    head = yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True) if metadata else ""
+    head = dump_yaml(metadata) if metadata else ""
     return f"---\n{head}---\n{text[match.end() :] if match is not None else text}"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what is in two places twice, not as an alias that people would have to look up."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def dump_yaml(values: Mapping[str, Any]) -> str:
+    r"""Writes the head of a card, or some keys of it, in their order.
+
+    Example:
+        >>> dump_yaml({"a": [1]})
+        'a:\n- 1\n'
+    """
+    text: str = yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return text
 
 
 _MEND_CARD = "Correct the head of the card, or pass data_files= to load without it."

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from gristmill.errors import CardError
-from gristmill.hub.card import HEAD, parse_yaml, with_metadata
+from gristmill.hub.card import HEAD, dump_yaml, parse_yaml, with_metadata
 
 __all__ = ["with_changes"]
 
@@ -35,7 +34,6 @@ def with_changes(text: str, changes: Mapping[str, Any], where: str = "README.md"
         '---\n# mine\nlicense: mit  # yes\nsize: 3\n---\n# Hello\n'
     """
     match = HEAD.match(text)
-    changes = copy.deepcopy(dict(changes))  # what is named twice in it would be written as YAML aliases
     if match is None:
         kept = {key: value for key, value in changes.items() if value is not None}
         return with_metadata(text, kept) if kept else text
@@ -65,14 +63,17 @@ def _edit(head: str, changes: Mapping[str, Any]) -> str | None:
     ending = "\r\n" if "\r\n" in head else "\n"
     lines = head.splitlines(keepends=True)
     starts = [key.start_mark.line for key, _ in pairs]
-    stops = [*starts[1:], len(lines)]
+    stops = [*starts, len(lines)][1:]
     spans = {
         key.value: (start, _last(lines, start, stop))
         for (key, _), start, stop in zip(pairs, starts, stops, strict=True)
     }
     if len(set(starts)) < len(starts) or len(spans) < len(pairs):
         return None
-    blocks = {key: "" if value is None else _dump(key, value, ending) for key, value in changes.items()}
+    blocks = {
+        key: "" if value is None else dump_yaml({key: value}).replace("\n", ending)
+        for key, value in changes.items()
+    }
     for key, (start, stop) in sorted(spans.items(), key=lambda item: -item[1][0]):
         if key in blocks:
             lines[start:stop] = [blocks.pop(key)]
@@ -84,13 +85,3 @@ def _last(lines: list[str], start: int, stop: int) -> int:
     while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1].lstrip().startswith("#")):
         stop -= 1
     return stop
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _dump(key: str, value: Any, ending: str) -> str:
-    text: str = yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    return text.replace("\n", ending)

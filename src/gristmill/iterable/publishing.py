@@ -42,7 +42,7 @@ class StreamSource:
     max_bytes: int
     count: int | None
     embed: bool
-    _features: Features = field(default_factory=Features, init=False)
+    _features: Features | None = field(default=None, init=False)
     together: bool = field(default=False, init=False)
 
     @classmethod
@@ -59,9 +59,9 @@ class StreamSource:
         return cls(node, epoch, parse_size(size), count, embed)
 
     @property
-    def features(self) -> Features:
-        """The columns, once `write` has begun."""
-        return self._features
+    def features(self) -> Features | None:
+        """The columns; where the stream does not know them, once `write` has begun."""
+        return self.node.features if self._features is None else self._features
 
     def write(self, folder: Path) -> Iterator[list[WrittenShard]]:
         """Writes the next file into a folder."""

@@ -105,9 +105,9 @@ class _Split:
 
     name: str
     features: Features
-    uploaded: list[Uploaded]
-    num_bytes: int
-    num_rows: int
+    uploaded: list[Uploaded] = field(default_factory=list)
+    num_bytes: int = 0
+    num_rows: int = 0
 
     @property
     def info(self) -> SplitInfo:
@@ -138,17 +138,26 @@ def push_splits(sources: Mapping[str, ShardSource], options: PushOptions) -> Com
     writer = BranchWriter(
         options.repo_id, options.revision, options.token, options.private, bool(options.create_pr)
     )
+    known = [_Split(name, source.features) for name, source in sources.items() if source.features is not None]
+    if len(known) == len(sources):
+        # What will not do is said before hours of sending, not after.
+        _check_columns(known)
+        _Plan.make(writer, writer.head(), known, options)
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("push")) as folder:
         splits = [
             _send(writer, name, source, options.folder, Path(folder)) for name, source in sources.items()
         ]
+    _check_columns(splits)
+    return _commit(writer, splits, options)
+
+
+def _check_columns(splits: Sequence[_Split]) -> None:
     for other in splits[1:]:
         if other.features != splits[0].features:
             raise InvalidArgumentError(
                 f'The columns of the splits "{splits[0].name}" and "{other.name}" differ: {splits[0].features} and '
                 f"{other.features}. Splits of one config have the same columns."
             )
-    return _commit(writer, splits, options)
 
 
 # ---------------------------------------------------------------- contents
@@ -177,6 +186,7 @@ def _send(writer: BranchWriter, split: str, source: ShardSource, data_dir: str, 
             uploaded += sending.result()
     for number, one in enumerate(uploaded):
         one.path = f"{data_dir}/{split}-{number:05d}-of-{len(uploaded):05d}.parquet"
+    assert source.features is not None, "they are known at the end"
     return _Split(split, source.features, uploaded, size, rows)
 
 
@@ -210,51 +220,68 @@ def _commit(writer: BranchWriter, splits: Sequence[_Split], options: PushOptions
     return info
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What one commit on top of another does besides adding files.
+
+    Attributes:
+        texts: Contents of small files by path.
+        gone: Files that the push puts others in the place of.
+        pinned: The card with the old files named one by one, if it names any.
+    """
+
+    texts: Mapping[str, bytes]
+    gone: Sequence[str]
+    pinned: Mapping[str, bytes]
+
+    @classmethod
+    def make(cls, writer: BranchWriter, head: Head, splits: Sequence[_Split], options: PushOptions) -> _Plan:
+        where = f"{writer.repo_id}/{_README}"
+        card = head.read(_README).decode("utf-8", "replace") if _README in head.files else ""
+        before = _Before.read(card, head, options, where)
+        found = _found(PathIndex(head.files), before.splits)
+        pushed = Pushed(
+            options.config_name,
+            options.folder,
+            [split.info for split in splits],
+            splits[0].features,
+            {split.name: sum(one.size for one in split.uploaded) for split in splits},
+            {
+                split.name: sum(head.files[path].size for path in found.get(split.name, ()))
+                for split in splits
+            },
+            options.whole,
+            bool(options.set_default),
+        )
+        merged = merge_card(card, pushed, before.unsaid, where)
+        texts = {_README: merged.encode()}
+        if _OLD_INFOS in head.files:
+            infos = merge_legacy_infos(head.read(_OLD_INFOS), pushed, merged)
+            if infos is not None:
+                texts[_OLD_INFOS] = infos
+        names = [split.name for split in splits]
+        gone = replaced_files(
+            list(head.files), options.folder, names, before.splits, before.others, options.whole
+        )
+        many = sum(len(split.uploaded) for split in splits) > MOST_IN_COMMIT
+        pinned = pin_card(card, before.config, found, where) if many else None
+        return cls(texts, gone, {} if pinned is None else {_README: pinned.encode()})
+
+
 def _commit_on(
     writer: BranchWriter, head: Head, splits: Sequence[_Split], options: PushOptions
 ) -> CommitInfo:
-    where = f"{writer.repo_id}/{_README}"
-    card = head.read(_README).decode("utf-8", "replace") if _README in head.files else ""
-    before = _Before.read(card, head, options, where)
-    index = PathIndex(head.files)
-    pushed = Pushed(
-        options.config_name,
-        options.folder,
-        [split.info for split in splits],
-        splits[0].features,
-        {split.name: sum(one.size for one in split.uploaded) for split in splits},
-        {
-            split.name: sum(
-                head.files[path].size
-                for pattern in before.splits.get(split.name, ())
-                for path in index.match(pattern)
-            )
-            for split in splits
-        },
-        options.whole,
-        bool(options.set_default),
-    )
-    merged = merge_card(card, pushed, before.unsaid, where)
-    texts = {_README: merged.encode()}
-    if _OLD_INFOS in head.files:
-        infos = merge_legacy_infos(head.read(_OLD_INFOS), pushed, merged)
-        if infos is not None:
-            texts[_OLD_INFOS] = infos
+    plan = _Plan.make(writer, head, splits, options)
     uploaded = [one for split in splits for one in split.uploaded]
     kept = {one.path for one in uploaded}
-    names = [split.name for split in splits]
-    gone = replaced_files(
-        list(head.files), options.folder, names, before.splits, before.others, options.whole
-    )
     new = [one for one in uploaded if not one.matches(head.files.get(one.path))]
     parent = head.commit
     if len(new) > MOST_IN_COMMIT:
-        pinned = pin_card(card, before.config, _found(index, before.splits), where)
-        new, parent = _commit_early(writer, new, head, {_README: pinned.encode()} if pinned else {}, options)
+        new, parent = _commit_early(writer, new, head, plan.pinned, options)
     return writer.commit(
         new,
-        texts,
-        [path for path in gone if path not in kept],
+        plan.texts,
+        [path for path in plan.gone if path not in kept],
         options.commit_message or _MESSAGE,
         options.commit_description,
         parent,

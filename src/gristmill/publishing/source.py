@@ -44,8 +44,8 @@ class ShardSource(Protocol):
         """
 
     @property
-    def features(self) -> Features:
-        """The columns; for streams that do not know theirs, once `write` is at its end."""
+    def features(self) -> Features | None:
+        """The columns; a stream that does not know its own has them once `write` is at its end."""
 
     @property
     def together(self) -> bool:
