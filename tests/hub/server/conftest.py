@@ -43,7 +43,7 @@ class Wire:
         self.address = (parts.hostname, parts.port)
 
     def ask(self, method: str, target: str, body: bytes | None = None, **headers: str) -> "Answer":
-        connection = http.client.HTTPConnection(*self.address, timeout=20)
+        connection = http.client.HTTPConnection(*self.address, timeout=60)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, target, body, named)

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,6 +70,7 @@ def begin_history(repo: Repo) -> VersionedRepo:
 
 
 def _take_in(repo: PlainRepo, history: History) -> None:
+    history.drop_links()
     for _ in range(5):
         head = repo.head()
         links: dict[str, int] = {}
@@ -98,7 +99,8 @@ def _take(entry: Entry, history: History, links: dict[str, int]) -> Stored:
     elif not history.has(stored.object, entry.size):
         if not found.same(found.file.stat()):
             raise ChangedWhileRead(entry.path)
-        if history.link(found.file, stored.object):
+        history.link(found.file, stored.object)
+        if history.object(stored.object).stat().st_nlink > 1:
             links[stored.object] = found.stamp.mtime_ns
         # The second name itself changes the stamp, so only what is about the content can be compared now.
         after = found.file.stat()
@@ -278,7 +280,8 @@ def delete(repo: Repo) -> None:
         FileNotFoundError: It is gone already.
     """
     aside = temporary_name(repo.folder)
-    repo.folder.replace(aside)
+    with _undisturbed(repo):
+        repo.folder.replace(aside)
     repo.hub.forget(repo.type, repo.id)
     if aside.is_symlink():
         aside.unlink()  # what it leads to was never the server's
@@ -297,12 +300,17 @@ def move(repo: Repo, id: str) -> None:
     if not valid_id(id):
         raise bad_request("The new id can't be used.")
     target = hub.root / repo.type / id
-    with _naming(target):
+    with _undisturbed(repo), _naming(target):
         if os.path.lexists(target):
             raise Refusal(409, f"There is a repository {id} already.")
         repo.folder.rename(target)
     hub.forget(repo.type, repo.id)
     hub.moves.add(repo.type, repo.id, id)
+
+
+def _undisturbed(repo: Repo) -> AbstractContextManager[None]:
+    """Holds off commits, also those of other servers of the same folder."""
+    return repo.kept.writing() if isinstance(repo, VersionedRepo) else nullcontext()
 
 
 def _naming(folder: Path) -> AbstractContextManager[None]:

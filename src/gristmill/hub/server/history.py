@@ -76,9 +76,26 @@ class History:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds the right to change refs, against other threads and processes."""
-        with lock(self.folder / "lock", poll=0.01):
+        """Holds the right to change refs, against other threads and processes.
+
+        Raises:
+            FileNotFoundError: There is no repository (any more).
+        """
+        with lock(self.inside() / "lock", poll=0.01):
             yield
+
+    def inside(self, *names: str) -> Path:
+        """Gives a folder of the history, made if needed; never that of the repository, which may be gone by now.
+
+        Raises:
+            FileNotFoundError: There is no repository (any more).
+        """
+        path = self.folder
+        path.mkdir(exist_ok=True)
+        for name in names:
+            path /= name
+            path.mkdir(exist_ok=True)
+        return path
 
     # -- what changes
 
@@ -99,7 +116,7 @@ class History:
 
     def write_state(self, state: RepoState) -> None:
         """Replaces the refs and settings: from here on the new ones hold."""
-        _write(self.folder / "state.json", state.to_json())
+        _write(self.inside() / "state.json", state.to_json())
 
     # -- commits
 
@@ -164,9 +181,9 @@ class History:
         files = sorted(tree.items())
         id = commit.id or _commit_id(commit, files)
         rows = [[path, f.size, f.blob_id, f.sha256, f.commit or id] for path, f in files]
-        _write(self.folder / "trees" / f"{id}.json", {"files": rows})
+        _write(self.inside("trees") / f"{id}.json", {"files": rows})
         told = {key: getattr(commit, key) for key in ("parent", "title", "message", "time", "author")}
-        _write(self.folder / "commits" / f"{id}.json", told)
+        _write(self.inside("commits") / f"{id}.json", told)
         self._commits[id] = replace(commit, id=id)
         return id
 
@@ -177,17 +194,17 @@ class History:
         return self.folder / "objects" / id[:2] / id
 
     def has(self, id: str, size: int | None = None) -> bool:
-        """Says whether a content is there, whole."""
-        with contextlib.suppress(OSError):
-            return size is None or self.object(id).stat().st_size == size
-        return False
+        """Says whether a content is there, whole and unchanged."""
+        found = self.size(id)
+        return found is not None and size in (None, found)
 
     def size(self, id: str) -> int | None:
-        """Gives the bytes of a content; None if it is not there."""
+        """Gives the bytes of a content; None if it is not there, or was changed behind the history's back."""
         try:
-            return self.object(id).stat().st_size
+            status = self.object(id).stat()
         except FileNotFoundError:
             return None
+        return status.st_size if self.linked(id) in (None, status.st_mtime_ns) else None
 
     def linked(self, id: str) -> int | None:
         """Gives the time of change a content had when it was taken in as a second name of a file; None if it is a copy."""
@@ -209,40 +226,50 @@ class History:
     def keep(self, content: bytes, id: str) -> None:
         """Stores a small content under an id that is known to be its."""
         if not self.has(id, len(content)):
-            with atomic_file(self.object(id)) as file:
+            with atomic_file(self._place(id)) as file:
                 file.write(content)
+
+    def _place(self, id: str) -> Path:
+        return self.inside("objects", id[:2]) / id
 
     def temporary(self) -> Path:
         """Makes a name for something that is being received; what dead processes left there is removed."""
-        folder = self.folder / "tmp"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = self.inside("tmp")
         sweep(folder)
         return temporary_name(folder / "object")
 
     def adopt(self, temporary: Path, id: str) -> None:
         """Makes a received file, checked by its hash and synced, the content with this id."""
-        final = self.object(id)
-        final.parent.mkdir(parents=True, exist_ok=True)
+        final, linked = self._place(id), self.linked(id)
+        if linked is not None:
+            os.utime(
+                temporary, ns=(linked, linked)
+            )  # it takes the place of a second name that was written over
         temporary.replace(final)
         sync_folder(final.parent)
 
-    def link(self, file: Path, id: str) -> bool:
-        """Takes a file in under a second name where the file system can, else as a copy; says whether it is linked."""
-        final = self.object(id)
-        final.parent.mkdir(parents=True, exist_ok=True)
+    def link(self, file: Path, id: str) -> None:
+        """Takes a file in under a second name where the file system can, else as a copy."""
+        final = self._place(id)
         temporary = self.temporary()
         try:
             os.link(os.path.realpath(file), temporary)
         except OSError:
             with file.open("rb") as source, atomic_file(final) as target:
                 shutil.copyfileobj(source, target, 1024 * 1024)
-            return False
-        self.adopt(temporary, id)
-        return True
+        else:
+            temporary.replace(final)
+            sync_folder(final.parent)
+
+    def drop_links(self) -> None:
+        """Removes second names that nothing noted: those of a first commit that was killed before it came to be."""
+        for object in self.folder.glob("objects/*/*"):
+            if object.stat().st_nlink > 1:
+                object.unlink()
 
     def write_links(self, links: Mapping[str, int]) -> None:
         """Notes which contents are second names, before anything refers to them."""
-        _write(self.folder / "links.json", links)
+        _write(self.inside() / "links.json", links)
         self._links = dict(links)
 
 

@@ -190,6 +190,8 @@ class Served:
         except OSError as error:
             raise unwritable("to its disk", error) from error
         except FileError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise repo_not_found(False) from error
             if isinstance(error.__cause__, OSError):
                 raise unwritable("to its disk", error.__cause__) from error
             raise

@@ -37,7 +37,7 @@ class XorbStore:
 
     def temporary(self) -> Path:
         """Makes a name for a xorb that is being received."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.history.inside(self.folder.name)
         return self.history.temporary()
 
     def adopt(self, temporary: Path, hash: str) -> None:
@@ -83,7 +83,7 @@ class XorbStore:
         if file.sha256 is None:
             raise bad_request("The shard does not say the sha256 of a file.")
         # A client that lost patience sends the shard again while the first is being worked on.
-        with lock(self.folder / f"{file.sha256}.lock"):
+        with lock(self.history.inside(self.folder.name) / f"{file.sha256}.lock"):
             if self.history.has(file.sha256, file.size):
                 return False
             if shutil.disk_usage(self.folder).free < file.size:
