@@ -90,9 +90,10 @@ class Proxy:
         seen = Seen(handler.command, handler.path, len(body))
         with self.told:
             found = [f for m, t, f in self.scripts if m == seen.method and t in seen.path and f]
-            fault = found[0].popleft()(seen) if found else None
+            wanted = found[0].popleft() if found else None
             self.seen.append(seen)
             self.told.notify_all()
+        fault = None if wanted is None else wanted(seen)
         if isinstance(fault, int):
             handler.send_response(fault)
             handler.send_header("Content-Length", "0")
