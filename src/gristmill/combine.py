@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from gristmill.arguments import whole_number
 from gristmill.dataset import Dataset, DatasetDict, combining
 from gristmill.errors import InvalidArgumentError
 from gristmill.features.align import align_features
@@ -94,6 +95,7 @@ def interleave_datasets(
         [1, 10, 2, 20, 1, 30]
     """
     several = _checked(datasets, "interleave")
+    seed = None if seed is None else whole_number("seed", seed, 0)
     if _are_streams(several):
         nodes = [one._node for one in several]
         node = plans.plan_interleaving(nodes, probabilities, seed, stopping_strategy)

@@ -377,7 +377,8 @@ class TransformError(GristmillError, RuntimeError):
             >>> isinstance(error, ZeroDivisionError), str(error)
             (True, 'f failed on row 3')
         """
-        if isinstance(self, type(cause)):
+        # A StopIteration would end the loops it passes through, or break the generators.
+        if isinstance(self, type(cause)) or isinstance(cause, StopIteration | StopAsyncIteration):
             return self
         try:
             both: Callable[[str], TransformError] = _both((type(self), type(cause)))

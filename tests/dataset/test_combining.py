@@ -355,3 +355,12 @@ def test_concatenating_equals_adding_lists(several, seed, widen, mapped):
     )
     assert pickle.loads(pickle.dumps(both)).to_list() == both.to_list()
     assert both.flatten_indices().to_list() == both.to_list()
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 1.5, [1]])
+def test_seeds_are_whole_numbers(seed):
+    ds = Dataset.from_dict({"a": [1, 2]})
+    kinds: list[Any] = [ds, ds.to_iterable_dataset()]
+    for one in kinds:
+        with pytest.raises(InvalidArgumentError, match="seed="):
+            interleave_datasets([one, one], probabilities=[0.5, 0.5], seed=seed)

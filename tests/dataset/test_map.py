@@ -16,6 +16,7 @@ import pytest
 from gristmill.dataset import Dataset
 from gristmill.errors import (
     ColumnNotFoundError,
+    FileError,
     InvalidArgumentError,
     TransformError,
     TransformOutputError,
@@ -439,3 +440,104 @@ def test_the_type_before_never_changes_what_was_returned(dtype, before, after, e
         assert changed["a"][:] == [wrap(after)]
         found = changed.features["a"]
         assert found == (Value(expected) if isinstance(feature, Value) else List(Value(expected)))
+
+
+def _raise_stop(row):
+    if row["a"] == 2:
+        next(iter([]))
+    return {"b": row["a"]}
+
+
+def test_a_stop_iteration_of_the_function_loses_no_rows():
+    ds = Dataset.from_dict({"a": [0, 1, 2, 3]})
+    for run in (
+        lambda: ds.map(_raise_stop, remove_columns="a"),
+        lambda: ds.filter(_raise_stop),
+        lambda: list(ds.to_iterable_dataset().map(_raise_stop)),
+    ):
+        with pytest.raises(TransformError, match="row 2: StopIteration"):
+            run()
+    with pytest.raises(TransformError, match="row 2"):
+        ds.select([0, 1, 2]).map(_raise_stop, remove_columns="a")
+
+
+def test_errors_without_a_text_are_named_by_their_class():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    def fail(row):
+        raise Mute
+
+    with pytest.raises(TransformError, match="row 0: Mute"):
+        Dataset.from_dict({"a": [1]}).map(fail)
+
+
+@pytest.mark.parametrize("odd", [3, [1], "x", pd.DataFrame({"b": [1]}), pa.table({"b": [1]})])
+def test_the_row_with_the_odd_answer_is_named(odd):
+    ds = Dataset.from_dict({"a": list(range(5))})
+    with pytest.raises(TransformOutputError, match=r"not a dict or None \(row 3\)"):
+        ds.map(lambda row: odd if row["a"] == 3 else {"b": 1})
+
+
+def test_an_array_without_dimensions_is_no_column():
+    with pytest.raises(TransformOutputError, match=r'column "a".*row 0'):
+        Dataset.from_dict({"a": [1]}).map(lambda batch: {"a": np.array(1)}, batched=True)
+
+
+async def _later():
+    return True
+
+
+@pytest.mark.parametrize(
+    "odd", [np.ones(2), pd.DataFrame({"b": [1]}), "later"], ids=["array", "frame", "await"]
+)
+def test_answers_of_a_filter_that_are_neither_true_nor_false(odd):
+    ds = Dataset.from_dict({"a": list(range(5))})
+    with pytest.raises(TransformOutputError, match=r"for row 3, which is neither true nor false"):
+        ds.filter(lambda row: (_later() if isinstance(odd, str) else odd) if row["a"] == 3 else True)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda rows: np.ones((rows, 2), bool),
+        lambda rows: np.array(True),
+        lambda rows: pd.DataFrame({"b": [True] * rows}),
+        lambda rows: pa.table({"b": [True] * rows}),
+        lambda rows: [np.ones(2)] * rows,
+    ],
+)
+def test_masks_of_another_shape(mask):
+    ds = Dataset.from_dict({"a": list(range(5))})
+    with pytest.raises(TransformOutputError):
+        ds.filter(lambda batch: mask(len(batch["a"])), batched=True)
+    assert ds.filter(lambda batch: np.arange(5).reshape(5, 1) % 2, batched=True)["a"][:] == [1, 3]
+
+
+def test_a_named_file_with_the_rows_of_another_result_is_not_used(tmp_path):
+    ds = Dataset.from_dict({"a": list(range(5))})
+    file = str(tmp_path / "c.arrow")
+    ds.map(lambda row: {"b": row["a"]}, cache_file_name=file)
+    with pytest.raises(InvalidArgumentError, match=r"c\.arrow is there already and holds 5 rows"):
+        ds.select(range(2)).map(lambda row: {"b": row["a"]}, cache_file_name=file)
+    again = ds.select(range(2)).map(
+        lambda row: {"b": -row["a"]}, cache_file_name=file, load_from_cache_file=False
+    )
+    assert again["b"][:] == [0, -1]
+
+
+def _unchanged(row):
+    return {"b": row["a"]}
+
+
+def test_a_folder_where_a_cached_piece_should_be(tmp_path):
+    Dataset.from_dict({"a": [1, 2]}).save_to_disk(tmp_path / "s")
+    ds = Dataset.load_from_disk(tmp_path / "s")
+    piece = Path(ds.map(_unchanged).cache_files[-1]["filename"])
+    piece.unlink()
+    piece.mkdir()
+    with pytest.raises(FileError, match=piece.name):
+        ds.map(_unchanged)
+    with pytest.raises(FileError, match="xxx"):
+        ds.map(_unchanged, cache_file_name=str(tmp_path / ("x" * 300)))

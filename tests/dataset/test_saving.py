@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill import load
+from gristmill import load, load_from_disk
 from gristmill.arguments import parse_size
 from gristmill.dataset import Dataset, DatasetDict
 from gristmill.dataset.sharding import Sharding
-from gristmill.errors import FileFormatError, FileMissingError, InvalidArgumentError, UnsafePathError
+from gristmill.errors import (
+    FileError,
+    FileFormatError,
+    FileMissingError,
+    InvalidArgumentError,
+    UnsafePathError,
+)
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.info import DatasetInfo
 from gristmill.table.origins import Origins
@@ -363,3 +369,26 @@ def test_info_of_several():
     assert DatasetInfo.from_merge([]) == DatasetInfo()
     assert DatasetInfo.from_merge([one, one]) == one
     assert np.bool_(DatasetInfo.from_merge([one, one]) is not one)
+
+
+def test_a_file_is_not_replaced_by_a_folder(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    ds = Dataset.from_dict({"a": [1]})
+    with pytest.raises(FileError, match=r"notes: it is a file"):
+        ds.save_to_disk(tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "mine"
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    ds.save_to_disk(tmp_path / "one")
+    assert load_from_disk(tmp_path / "one")["a"][:] == [1]
+
+
+def test_odd_options_of_a_saved_format_are_left_out(tmp_path):
+    Dataset.from_dict({"a": [1]}).save_to_disk(tmp_path / "x")
+    state = json.loads((tmp_path / "x/state.json").read_text())
+    (tmp_path / "x/state.json").write_text(
+        json.dumps({**state, "_format_type": "numpy", "_format_kwargs": 5})
+    )
+    loaded = Dataset.load_from_disk(tmp_path / "x")
+    assert loaded.format["type"] is None
+    assert loaded[:] == {"a": [1]}

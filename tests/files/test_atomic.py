@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -297,3 +298,20 @@ def test_many_writers_of_one_folder(tmp_path):
     assert errors == []
     assert names(tmp_path) == ["d"]
     assert (final / "a").read_text() == (final / "b").read_text()
+
+
+def test_pipes_and_devices_are_written_to_and_never_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_bytes)
+        with atomic_file(pipe) as file:
+            file.write(b"through")
+        assert read.result(10) == b"through"
+    assert pipe.is_fifo()
+    with pytest.raises(FileError, match="a device or a pipe"):
+        temporary_name(pipe)
+    with pytest.raises(FileError, match="a device or a pipe"), atomic_folder(pipe):
+        pass
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

@@ -524,3 +524,12 @@ def test_torch_modules_and_tensors():
         one[0].weight[0, 0] += 1
     assert hash_(one) != before
     assert hash_(lambda x, m=one: m(x)) != before
+
+
+@pytest.mark.parametrize("reduced", [5, (1, 2, 3, 4, 5, 6, 7, 8), (), (list, (), None, 5)])
+def test_objects_that_answer_pickle_with_nonsense_get_a_random_hash(reduced):
+    class Odd:
+        def __reduce_ex__(self, protocol):
+            return reduced
+
+    assert Hasher.hash(Odd()) != Hasher.hash(Odd())

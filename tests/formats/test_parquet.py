@@ -1,6 +1,7 @@
 """Parquet."""
 
 import csv
+import errno
 import io
 import json
 import subprocess
@@ -15,7 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import gristmill
-from gristmill.errors import CastError, DatasetGenerationError, FileFormatError, InvalidArgumentError
+from gristmill.errors import (
+    CastError,
+    DatasetGenerationError,
+    DiskFullError,
+    FileFormatError,
+    InvalidArgumentError,
+)
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.formats import Position, SourceFile, get_format
 from tests.formats.conformance import ROWS, ReaderTests
@@ -332,3 +339,16 @@ def test_real_odd_files_equal_what_pyarrow_reads_or_are_refused(kind):
     # What pyarrow gives as fewer rows than the footer says is refused.
     assert [path for path, answer in odd.items() if answer != "only pyarrow reads"] == []
     assert len(odd) <= 1
+
+
+def test_a_full_disk_in_the_middle_of_a_column_is_an_error():
+    # pyarrow itself would end the process.
+    class Full(io.BytesIO):
+        def write(self, data: Any) -> int:
+            if self.tell() > 100_000:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(data)
+
+    many = gristmill.Dataset.from_dict({"a": range(300_000), "s": [str(i) * 3 for i in range(300_000)]})
+    with pytest.raises(DiskFullError):
+        many.to_parquet(Full())

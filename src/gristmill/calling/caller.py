@@ -51,11 +51,14 @@ class Call:
         """Whether the function is a coroutine function."""
         return is_async(self.function)
 
-    def on_rows(self, arguments: Iterable[Any], start: int, rank: int | None, answers: list[Any]) -> None:
+    def on_rows(
+        self, arguments: Iterable[Any], rows: int, start: int, rank: int | None, answers: list[Any]
+    ) -> None:
         """Calls the function once a row.
 
         Args:
             arguments: The rows, or tuples of arguments if there are `input_columns`.
+            rows: How many they are.
             start: Row number of the first one.
             rank: Number of the worker.
             answers: Takes what the function returns; when it fails, those of the rows before are in it.
@@ -74,6 +77,9 @@ class Call:
                     function(*values, *self._extras(start + position, rank), **kwargs)
                     for position, values in enumerate(tuples)
                 )
+            if len(answers) < rows:
+                # For `map` that is its own end; the rows after it would be lost.
+                raise StopIteration
         except Exception as error:
             row = start + len(answers)
             raise self._failed(row, row, error) from error
@@ -115,7 +121,10 @@ class Call:
         return (*((index,) if self.with_indices else ()), *((rank,) if self.with_rank else ()))
 
     def _failed(self, first: int, last: int, error: Exception) -> TransformError:
-        text = str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}"
+        try:
+            text = str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}"
+        except Exception:  # noqa: BLE001  # an exception whose own text can't be made
+            text = type(error).__name__
         return TransformError.from_rows(self.name, first, last, text).also(error)
 
 
@@ -209,7 +218,7 @@ class Caller(Call):
             TransformError: It failed; see `on_rows`.
         """
         answers: list[Any] = []
-        self.on_rows(self._arguments(block, start), start, rank, answers)
+        self.on_rows(self._arguments(block, start), block.num_rows, start, rank, answers)
         return answers
 
     def call_batch(self, block: Block, start: int, rank: int | None) -> Any:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.calling.caller import as_table
+from gristmill.calling.masks import length_of
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
@@ -82,11 +83,15 @@ class Outputs:
             plain = [answer.changes if isinstance(answer, LazyRow) else answer for answer in answers]
             return self._of_dicts(plain, block, start)
         tables = [as_table(answer) for answer in answers]
-        for position, table in enumerate(tables):
-            if table is None:
-                raise self._bad(
-                    start + position, f"returned {shorten(answers[position])}, not a dict or None"
-                )
+        if any(table is None for table in tables):
+            # Where some are dicts, those are right and the others are not.
+            right = (Mapping,) if any(isinstance(answer, Mapping) for answer in answers) else ()
+            odd = next(
+                position
+                for position, answer in enumerate(answers)
+                if not (isinstance(answer, right) if right else tables[position] is not None)
+            )
+            raise self._bad(start + odd, f"returned {shorten(answers[odd])}, not a dict or None")
         self.replaces = True
         return pa.concat_tables([table for table in tables if table is not None])
 
@@ -186,13 +191,14 @@ class Outputs:
         for name, values in answer.items():
             if not isinstance(name, str):
                 raise self._bad(start, f"returned a dict with the key {name!r}; column names are strings")
-            if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+            length = None if isinstance(values, str | bytes | Mapping) else length_of(values)
+            if length is None:
                 raise self._bad(
                     start,
                     f'returned {shorten(values, 60)} for column "{name}"; with batched=True it must be a list or array '
                     "with one value a row",
                 )
-            lengths[name] = len(values)
+            lengths[name] = length
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{name}: {length}" for name, length in list(lengths.items())[:10])
             raise self._bad(start, f"returned columns of different lengths ({shown})")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.calling.caller import Caller
-from gristmill.calling.masks import mask_of
+from gristmill.calling.masks import mask_of, truths
 from gristmill.dataset.mapping import batch_unit
 from gristmill.dataset.pieces import CallingJob, ViewJob, compute
 from gristmill.dataset.place import Place
@@ -64,7 +64,7 @@ class FilterJob(CallingJob):
             if caller.batched:
                 mask = mask_of(caller.name, caller.call_batch(block, begin, rank), begin, block.num_rows)
             else:
-                mask = np.fromiter(map(bool, caller.call_rows(block, begin, rank)), np.bool_, block.num_rows)
+                mask = truths(caller.name, caller.call_rows(block, begin, rank), begin)
             kept.append(np.flatnonzero(mask) + begin)
             if len(kept) == _BLOCKS_AT_ONCE:
                 _write(kept, growing)

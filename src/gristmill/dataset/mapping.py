@@ -253,9 +253,14 @@ def _assemble(job: MapJob, computed: Computed) -> View:
                 "row (an empty one changes nothing), or None for every row."
             )
         return view.choose(job.kept)
-    part = Part.from_files(computed.files, computed.table)
     names = tuple(computed.table.column_names)
     one_to_one = all(fact.get("one_to_one", True) for fact in facts)
+    if one_to_one and names and computed.table.num_rows != job.rows:
+        raise InvalidArgumentError(
+            f"The file {computed.files[0]} is there already and holds {computed.table.num_rows} rows of another result, "
+            f"where {job.rows} are mapped: name another file as cache_file_name, or pass load_from_cache_file=False."
+        )
+    part = Part.from_files(computed.files, computed.table)
     if not one_to_one or any(fact.get("replaces", False) for fact in facts):
         origins = view.origins if one_to_one else None
         return View((part,), names, computed.table.num_rows, origins)

@@ -27,6 +27,7 @@ from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import GristmillError
 from gristmill.features.infer import Clash, refuse
 from gristmill.files.atomic import write_json
+from gristmill.files.borders import writing
 from gristmill.files.temporary import temporary_prefix
 from gristmill.logging import get_logger
 from gristmill.progress import progress
@@ -179,8 +180,11 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
         WorkerDiedError: A worker ended without an answer.
     """
     workers = check_num_proc(num_proc)
-    if place.file is not None and place.reuse and place.file.is_file():
-        return _open_single(place.file, job.rows)
+    if place.file is not None and place.reuse:
+        with writing(place.file):
+            there = place.file.is_file()
+        if there:
+            return _open_single(place.file, job.rows)
     if place.folder is None and workers is None:
         return _in_memory(job, place, description)
     folder, stem = place.directory(), place.stem()
@@ -320,7 +324,8 @@ def _is_whole(path: Path) -> bool:
         open_arrow(path)
     except GristmillError as error:
         _log.warning("%s is computed again: %s", path, error)
-        path.unlink(missing_ok=True)
+        with writing(path):
+            path.unlink(missing_ok=True)
         return False
     return True
 

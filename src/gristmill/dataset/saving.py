@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -23,7 +24,7 @@ from gristmill import config
 from gristmill.arguments import file_path
 from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
-from gristmill.errors import DataError, FileFormatError, FileMissingError, InvalidArgumentError
+from gristmill.errors import DataError, FileError, FileFormatError, FileMissingError, InvalidArgumentError
 from gristmill.features.schema import schema_metadata
 from gristmill.files.atomic import atomic_folder, temporary_name, write_json
 from gristmill.files.borders import reading, writing
@@ -153,7 +154,9 @@ def saving_to(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[
             upload_folder(Path(temporary), str(path), storage_options)
         return
     # A link is followed, so that the folder stays on the disk it was put on.
-    final = expand_home(final).resolve()
+    final = Path(os.path.realpath(expand_home(final)))
+    if final.exists() and not final.is_dir():
+        raise FileError(f"Could not save to {final}: it is a file, and a dataset is saved as a folder.")
     if _is_saved_alone(final) and not final.is_mount():
         with atomic_folder(final) as folder:
             yield folder
@@ -315,6 +318,8 @@ def _read_object(path: Path) -> dict[str, Any]:
 def _read_format(state: Mapping[str, Any], existing: list[str], path: Path) -> FormatSpec:
     kwargs = state.get("_format_kwargs") or {}
     try:
+        if not isinstance(kwargs, Mapping):
+            raise InvalidArgumentError.from_value("_format_kwargs", kwargs, "a dict of options")
         return FormatSpec.parse(
             state.get("_format_type"),
             state.get("_format_columns"),

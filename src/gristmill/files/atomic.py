@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,12 +43,34 @@ def _host() -> str:
 def temporary_name(path: Path) -> Path:
     """Makes a fresh temporary name beside `path`, in the form that `sweep` recognises.
 
+    Args:
+        path: The final name.
+
+    Raises:
+        FileError: It is that of a device or a pipe, which a rename would put an end to.
+
     Example:
         >>> temporary_name(Path("/tmp/a.json")).name.startswith(".a.json.")
         True
     """
+    if is_device(path):
+        raise FileError(f"Could not write {path}: it is a device or a pipe, where a file is needed.")
     short = os.fsencode(path.name)[:_LONGEST_NAME].decode("utf-8", "ignore")
     return path.with_name(f".{short}.{_writer()}.incomplete")
+
+
+def is_device(path: Path) -> bool:
+    """Says whether a path is that of a device, a pipe or a socket, as ``/dev/stdout`` or ``/dev/null``.
+
+    Example:
+        >>> is_device(Path("/dev/null")), is_device(Path("/"))
+        (True, False)
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _writer() -> str:
@@ -68,6 +91,8 @@ def sync_folder(folder: Path) -> None:
 def atomic_file(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
     """Opens a file for writing that appears under its name only when the block ends without an error.
 
+    What is written to a device or a pipe goes straight there.
+
     Args:
         path: Final name; its folder is made if needed.
         mode: ``"wb"`` or ``"w"`` (text, UTF-8, the same line ends on every system).
@@ -87,12 +112,14 @@ def atomic_file(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[A
         'whole'
     """
     final = Path(path)
+    if is_device(final):
+        with writing(final), _open(final, mode) as device:
+            yield device
+        return
     temporary = temporary_name(final)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        file: IO[Any] = (
-            temporary.open(mode) if "b" in mode else temporary.open(mode, encoding="utf-8", newline="\n")
-        )
+        file = _open(temporary, mode)
     except OSError as error:
         raise FileError.from_os_error("write", final, error) from error
     try:
@@ -107,6 +134,10 @@ def atomic_file(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[A
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _open(path: Path, mode: str) -> IO[Any]:
+    return path.open(mode) if "b" in mode else path.open(mode, encoding="utf-8", newline="\n")
 
 
 @contextlib.contextmanager

@@ -354,20 +354,22 @@ class _Walk:
             return
         try:
             reduced = value.__reduce_ex__(4)
+            parts = () if isinstance(reduced, str) else _parts(*reduced)
         except Exception as error:  # noqa: BLE001  # objects may refuse in any way; they are named in the warning
             self.write(_by_pickle(value, error))
             return
         if isinstance(reduced, str):
             self._all(b"named", type(value).__module__, reduced)
             return
-        maker, arguments, *rest = reduced
+        maker, arguments, *rest = parts
         self._all(b"object", maker, arguments)
-        for position, part in enumerate(rest[:3]):
-            # State as it is; items of lists and dicts come as iterators.
-            if position == 0:
-                self.feed(_without_cached(part, type(value)))
-            else:
-                self.feed(part if part is None else list(part))
+        for position, part in enumerate(rest):
+            self.feed(part if position else _without_cached(part, type(value)))
+
+
+def _parts(maker: Any, arguments: Any, *rest: Any) -> tuple[Any, ...]:
+    # State as it is; items of lists and dicts come as iterators.
+    return (maker, arguments, *rest[:1], *(part if part is None else list(part) for part in rest[1:3]))
 
 
 def _without_cached(state: Any, cls: type) -> Any:

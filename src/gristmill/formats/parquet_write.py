@@ -35,7 +35,7 @@ def write_groups(
     """Writes row groups as one Parquet file.
 
     Args:
-        out: A binary file object, or a pyarrow sink.
+        out: A binary file object.
         groups: From `row_groups`; drawn one by one.
         schema: Their schema.
         chunking: See `ParquetFormat.write`.
@@ -47,12 +47,13 @@ def write_groups(
     """
     options = dict(options)
     first, groups = _peeked(groups)
+    file = _Patient(out)
     if _CAN_CHUNK:
         options["use_content_defined_chunking"] = dict(_CHUNKING) if chunking is True else chunking
     try:
         if "use_dictionary" not in options and first is not None and (long := _long_texts(first)):
             options["use_dictionary"] = [path for path in _leaf_paths(schema) if path not in long]
-        writer = pq.ParquetWriter(out, schema, **options)
+        writer = pq.ParquetWriter(pa.PythonFile(file, mode="w"), schema, **options)
     except (TypeError, AttributeError, ValueError) as error:
         raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
     except pa.ArrowNotImplementedError as error:
@@ -62,10 +63,41 @@ def write_groups(
     with writer:
         for table in groups:
             writer.write_table(table, row_group_size=table.num_rows)
+            file.check()
         if options.get("use_content_defined_chunking"):
             # What the Hub looks for to tell such files.
             said = json.dumps(options["use_content_defined_chunking"])
             writer.add_key_value_metadata({"content_defined_chunking": said})
+    file.check()
+
+
+class _Patient:
+    """A file that takes everything and tells later of what went wrong.
+
+    Where writing fails in the middle of a column, as on a full disk, pyarrow does not raise: it ends the process.
+    """
+
+    closed = False
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+        self._error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        if self._error is None:
+            try:
+                self._out.write(data)
+            except OSError as error:
+                self._error = error
+        return len(data)
+
+    def flush(self) -> None:
+        if self._error is None:
+            self._out.flush()
+
+    def check(self) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 def row_groups(
