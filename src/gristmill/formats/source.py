@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,8 @@ class SourceFile:
         name: What to call it in errors and origins: its path in the repository, or its URL.
         ensure: For a file that is here only in part: called with a row group, the columns wanted of it (None for
             all) and the row groups that will be wanted after it, before it is read.
+        prune: For a file that is here only in part: called with row groups and a filter, leaves out those that hold no
+            row that matches, as far as that can be told for little.
         open: For a file read from afar: opens it as a binary file object with `peek`, that can be seeked.
         version: For a file read from afar: text that changes whenever its content does.
     """
@@ -27,6 +29,7 @@ class SourceFile:
         default=None, compare=False, repr=False
     )
 
+    prune: Callable[[Sequence[int], Any], list[int]] | None = field(default=None, compare=False, repr=False)
     open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
     version: str = ""
 

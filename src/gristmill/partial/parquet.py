@@ -20,6 +20,7 @@ from gristmill.partial.groups import GroupsAhead
 from gristmill.partial.intervals import Interval, merged, total
 from gristmill.partial.mirror import Mirror, ScratchMirror
 from gristmill.partial.opening import open_source
+from gristmill.partial.pruning import groups_by_pages
 from gristmill.partial.source import TAIL_BYTES, RangeSource
 
 __all__ = ["RemoteParquet"]
@@ -239,9 +240,7 @@ class RemoteParquet:
             HubError: The server refuses or can't be reached; what came is kept.
             FileError: The sparse file can't be written.
         """
-        wanted = self.ranges(row_groups, columns)
-        if self._mirror is not None:
-            self._mirror.ensure(wanted)
+        self.fetch(self.ranges(row_groups, columns))
         return self.path
 
     def source_file(self) -> SourceFile:
@@ -252,7 +251,25 @@ class RemoteParquet:
         """
         if self._mirror is None:
             return SourceFile(self.path, self.name)
-        return SourceFile(self.path, self.name, ensure=GroupsAhead(self).ensure)
+        return SourceFile(self.path, self.name, ensure=GroupsAhead(self).ensure, prune=self._prune)
+
+    def fetch(self, ranges: Sequence[Interval]) -> None:
+        """Makes sure that bytes are here.
+
+        Args:
+            ranges: Half-open ranges.
+
+        Raises:
+            HubError: The server refuses or can't be reached; what came is kept.
+            FileError: The sparse file can't be written.
+        """
+        if self._mirror is not None:
+            self._mirror.ensure(ranges)
+
+    def _prune(self, groups: Sequence[int], predicate: Any) -> list[int]:
+        with reading(self.name, "Parquet"):
+            schema = self.metadata.schema.to_arrow_schema()
+        return groups_by_pages(self, schema, self.metadata.serialized_size, groups, predicate)
 
     def known(self, columns: Sequence[str] | None) -> list[str] | None:
         """Gives those of some columns that the file has; None, which is all, stays None."""
