@@ -289,7 +289,8 @@ def possible_groups(
             parts = fragment.subset(filter=predicate, schema=fragment.physical_schema).row_groups
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             return every  # a column of the filter is missing or of another type: filtering says so properly
-    return sorted(group.id for group in parts)
+    possible = sorted(group.id for group in parts)
+    return possible if file.prune is None else file.prune(possible, predicate)
 
 
 def _group(
