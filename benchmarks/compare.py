@@ -104,7 +104,7 @@ class Runner:
             **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             "HF_HOME": cache, "HF_DATASETS_CACHE": f"{cache}/datasets",
             "HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_DATASETS_OFFLINE": "1",
-            "PYTHONHASHSEED": "0",
+            "PYTHONHASHSEED": "0", "GRISTMILL_PYTHON": self.pythons.get("gristmill", sys.executable),
         }  # fmt: skip
         command = [
             self.pythons[side], str(HERE / "measure.py"), name, side,
