@@ -34,7 +34,10 @@ async def batch(served: Served, request: Request, values: dict[str, str]) -> Res
         repo = await served.writable_repo(request, type, id)
         if asked.get("operation") != "upload":
             raise bad_request("operation must be upload or download.")
-    if asked.get("hash_algo", "sha256") != "sha256":
+    if asked.get("hash_algo", "sha256") not in (
+        "sha256",
+        "sha_256",
+    ):  # as git-lfs and huggingface.js spell it
         raise bad_request("hash_algo must be sha256.")
     objects = asked.get("objects")
     if not isinstance(objects, list) or len(objects) > _MOST_OBJECTS:
