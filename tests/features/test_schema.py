@@ -255,7 +255,8 @@ def test_every_form_gives_the_features_back(tree):
 
 
 def test_types_nested_without_end_are_refused():
-    plain, card = {"_type": "Value", "dtype": "int8"}, {"list": "int8"}
+    plain: Any = {"_type": "Value", "dtype": "int8"}
+    card: Any = {"list": "int8"}
     for _ in range(5000):
         plain, card = {"_type": "List", "feature": plain}, {"list": card}
     with pytest.raises(InvalidArgumentError, match="nested too deep"):
