@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     )
     from gristmill.iterable import IterableColumn, IterableDataset, IterableDatasetDict
     from gristmill.load import load_dataset, load_dataset_builder, load_from_disk
+    from gristmill.partial import RemoteParquet
     from gristmill.progress import (
         are_progress_bars_disabled,
         disable_progress_bar,
@@ -111,6 +112,7 @@ _HOMES = {
     "NamedSplit": "splits",
     "NamedSplitAll": "splits",
     "ReadInstruction": "splits",
+    "RemoteParquet": "partial",
     "Sequence": "features",
     "Split": "splits",
     "SplitBase": "splits",
@@ -201,6 +203,7 @@ __all__ = [
     "Nifti",
     "Pdf",
     "ReadInstruction",
+    "RemoteParquet",
     "Sequence",
     "Split",
     "SplitBase",
