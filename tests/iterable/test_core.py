@@ -483,6 +483,9 @@ def test_no_torch_is_imported():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.filterwarnings(
+    "ignore:This DataLoader will create"
+)  # more workers than processors are the point
 def test_workers_of_a_data_loader():
     stream = (
         Dataset.from_dict({"a": range(24)}).to_iterable_dataset(num_shards=4).shuffle(seed=1, buffer_size=5)
@@ -501,6 +504,7 @@ def test_workers_of_a_data_loader():
         assert orders[0] != orders[1], "persistent workers see the epoch"
 
 
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata's own affair with torch
 @pytest.mark.parametrize("workers", [0, 2])
 def test_stateful_data_loader(workers):
     framework("torch")
