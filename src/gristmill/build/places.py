@@ -109,6 +109,7 @@ def folder_place(folder: Path, lenient: bool = False) -> Place:
     name = folder.resolve().name
     _refuse_saved(folder, paths)
     _refuse_script(name, paths, str(folder))
+    folders: dict[str, str] = {}
 
     def read(path: str) -> str:
         return _read_text(folder / path) if (folder / path).is_file() else ""
@@ -120,7 +121,7 @@ def folder_place(folder: Path, lenient: bool = False) -> Place:
         where=str(folder),
         base=folder,
         paths=tuple(paths),
-        describe=lambda members: [local_file(folder / path, path) for path in members],
+        describe=lambda members: [local_file(folder / path, path, folders) for path in members],
         read=read,
         card=_read_card(read, str(folder), lenient),
     )

@@ -196,7 +196,11 @@ def from_format(format: str, request: Request) -> Resolved:
         files = request.find(request.data_files, base)
     elif isinstance(base, Path):
         splits = _splits_of_format(list_folder(base), format, str(base))
-        files = {split: tuple(local_file(base / path) for path in paths) for split, paths in splits.items()}
+        folders: dict[str, str] = {}
+        files = {
+            split: tuple(local_file(base / path, folders=folders) for path in paths)
+            for split, paths in splits.items()
+        }
     elif base is not None:
         files = _files_of_remote_folder(base, format, request)
     else:
