@@ -15,6 +15,7 @@ from gristmill.errors import (
     IncompleteBodyError,
     RateLimitedError,
 )
+from gristmill.files.retry import RetryPolicy
 from gristmill.hub import write_errors
 from gristmill.hub.answers import Target
 from gristmill.hub.writing import BranchWriter
@@ -69,6 +70,17 @@ def test_one_request_fails(proxy, repo, method, text, fault):
     assert repo.files() == ["README.md", *(f"data/train-0000{n}-of-00002.parquet" for n in range(2))]
     commits = HfApi(endpoint=repo.endpoint, token=False).list_repo_commits(REPO, repo_type="dataset")
     assert [commit.title for commit in commits] == ["Upload dataset", "initial commit"]
+
+
+def test_pieces_that_the_hub_does_not_take_go_as_whole_files(proxy, repo, monkeypatch):
+    pytest.importorskip("hf_xet")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS", None)
+    proxy.script("POST", "/v1/", *[answer(400)] * 20)
+    numbers(777).push_to_hub(REPO, num_shards=2)
+    assert proxy.requests("POST", "/v1/")
+    assert len(puts(proxy)) == 2
+    assert load_dataset(REPO)["train"].num_rows == 777
 
 
 def test_somebody_else_commits_in_between(proxy, repo):
@@ -185,7 +197,7 @@ class _Refused(Exception):
     ],
 )
 def test_what_refusals_become(cause, kind, said):
-    remote = write_errors.Remote(Target("http://hub", "dataset", REPO, "main"), write_errors.RetryPolicy(1))
+    remote = write_errors.Remote(Target("http://hub", "dataset", REPO, "main"), RetryPolicy(1))
 
     def fail():
         raise cause
@@ -196,7 +208,7 @@ def test_what_refusals_become(cause, kind, said):
 
 
 def test_errors_of_ours_and_bugs_go_through():
-    remote = write_errors.Remote(Target("http://hub", "dataset", REPO, "main"), write_errors.RetryPolicy(1))
+    remote = write_errors.Remote(Target("http://hub", "dataset", REPO, "main"), RetryPolicy(1))
 
     def fail():
         raise KeyError("bug")

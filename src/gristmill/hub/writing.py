@@ -28,10 +28,12 @@ from gristmill.files.retry import RetryPolicy
 from gristmill.hub import urls
 from gristmill.hub.answers import Target
 from gristmill.hub.auth import find_token
+from gristmill.hub.bars import quiet_bars
 from gristmill.hub.client import HubClient
 from gristmill.hub.pinned import GO_ONLINE, parse_info
 from gristmill.hub.tree import RepoFile, read_tree
 from gristmill.hub.write_errors import Remote
+from gristmill.logging import get_logger
 from gristmill.optional import installed
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BranchWriter", "Head", "Uploaded"]
 
+_log = get_logger(__name__)
 _AT_ONCE = 5
 _LARGEST_TEXT = 64_000_000
 
@@ -252,21 +255,33 @@ class BranchWriter:
         missing = {op.upload_info.sha256.hex(): op for op in operations}
         missing = {oid: operation for oid, operation in missing.items() if oid in wanted}
         if missing and self._takes_xet:
-            self._api.preupload_lfs_files(
-                self.repo_id,
-                list(missing.values()),
-                repo_type="dataset",
-                revision=self.revision,
-                create_pr=self.create_pr,
-                free_memory=False,
-            )
+            self._send_pieces(list(missing.values()))
             missing = {oid: operation for oid, operation in missing.items() if not operation._is_uploaded}
 
         def send(oid: str) -> None:
             lfs_upload(missing[oid], wanted[oid], headers=headers, endpoint=self.endpoint)
 
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        with quiet_bars(), ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(send, missing))
+
+    def _send_pieces(self, operations: list[CommitOperationAdd]) -> None:
+        """Sends what the Hub has not got of some contents; where that fails, they are left to be sent whole."""
+        try:
+            with quiet_bars():
+                self._api.preupload_lfs_files(
+                    self.repo_id,
+                    operations,
+                    repo_type="dataset",
+                    revision=self.revision,
+                    create_pr=self.create_pr,
+                    free_memory=False,
+                )
+        except (RuntimeError, OSError) as error:
+            if getattr(error, "response", None) is not None:
+                raise
+            # A piece that the Hub is thought to have, because it once had, may be gone there.
+            _log.info("sending whole files to %s: %s", self.repo_id, error)
+            self._takes_xet = False
 
     @cached_property
     def _takes_xet(self) -> bool:
