@@ -96,6 +96,8 @@ def hub_serve(
 
     if demo == (folder is not None):
         raise click.UsageError("Name the folder to serve, or --demo for the Hub that ships with Gristmill.")
+    if demo and allow_write:
+        raise click.UsageError("The Hub of --demo is not for writing; name a folder of your own.")
     served = (folder or DEMO_HUB).resolve()
 
     def announce(endpoint: str) -> None:

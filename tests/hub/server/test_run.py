@@ -180,7 +180,7 @@ def test_the_command_says_that_a_folder_holds_no_repository(tmp_path):
         process.terminate()
 
 
-@pytest.mark.parametrize("words", [[], ["--demo", "."]])
+@pytest.mark.parametrize("words", [[], ["--demo", "."], ["--demo", "--allow-write"]])
 def test_the_command_wants_one_folder(words, capsys):
     assert main(["hub", "serve", *words]) == 2
     assert "--demo" in capsys.readouterr().err

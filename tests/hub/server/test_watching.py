@@ -89,6 +89,18 @@ def test_anyone_may_write_on_this_machine_only(folder):
         assert Writer(endpoint).commit(file("a", b"a"), repo="org/tiny").status == 401
 
 
+def test_web_pages_elsewhere_may_not_write(writer):
+    for origin in (
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1.evil.example",
+        "http://localhost@evil.example",
+    ):
+        assert writer.commit(file("a", b"a"), Origin=origin).status == 403
+        assert writer.post("/api/repos/create", {"name": "me/x"}, Origin=origin).status == 403
+    assert writer.commit(file("a", b"a"), Origin=writer.endpoint).status == 200
+
+
 @pytest.mark.parametrize(
     "tokens",
     [

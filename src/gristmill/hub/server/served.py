@@ -38,6 +38,7 @@ _WORKERS = 16
 _READERS = 64
 _WRITERS = 8
 _LARGEST_BODY = 16 * 1024 * 1024
+_LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?")
 _HOST = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
 
 
@@ -152,6 +153,12 @@ class Served:
             raise read_only()
         if not self.hub.access.may_write(caller, type, id):
             raise may_not_write(caller.anonymous)
+        # Where anyone on this machine may write, a web page open in a browser here is not meant. Tokens need no such
+        # care, because browsers don't send them by themselves.
+        if self.hub.access.anyone_writes and not _LOCAL_ORIGIN.fullmatch(
+            request.headers.get("origin", "http://localhost")
+        ):
+            raise Refusal(403, "Web pages of other origins may not write to this server.")
         return caller
 
     async def writable_repo(self, request: Request, type: str, id: str) -> Repo:
