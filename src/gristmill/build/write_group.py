@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from gristmill.build.source import SplitSource
 from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.base import Format
-from gristmill.formats.source import SourceFile
+from gristmill.formats.source import Position, SourceFile
 from gristmill.progress import Progress
 from gristmill.table.arrow_file import ArrowFileWriter
 
@@ -148,28 +148,30 @@ def write_group(
     """
     if features is not None:
         with _Shards(job.folder, number, features) as shards:
-            runs = [_write_file(job, file, shards) for file in files]
+            runs = _write_files(job, files, shards, lambda _: True)
         return WrittenGroup(features, [], shards.done, runs)
-    columns, schemas = job.columns(), []
-    for file in files[:1]:
+    columns, schemas = job.columns(), list[pa.Schema]()
+
+    def learn(file: SourceFile) -> None:
         schemas.append(job.infer(file))
-        columns.learn(schemas[0], file.name)
+        columns.learn(schemas[-1], file.name)
+
+    for file in files[:1]:
+        learn(file)
     first = columns.features()
-    runs = []
+
+    def still_fits(file: SourceFile) -> bool:
+        if file is not files[0]:
+            learn(file)
+        return same_columns(columns.features(), first)
+
     with _Shards(job.folder, number, first) as shards:
-        for position, file in enumerate(files):
-            if position:
-                schemas.append(job.infer(file))
-                columns.learn(schemas[-1], file.name)
-                if not same_columns(columns.features(), first):
-                    break
-            runs.append(_write_file(job, file, shards))
-    if len(runs) == len(files):
+        runs = _write_files(job, files, shards, still_fits)
+    if same_columns(columns.features(), first):
         return WrittenGroup(first, schemas, shards.done, runs)
     shards.discard()
     for file in files[len(schemas) :]:
-        schemas.append(job.infer(file))
-        columns.learn(schemas[-1], file.name)
+        learn(file)
     again = write_group(job, number, files, columns.features())
     return WrittenGroup(again.features, schemas, again.shards, again.runs)
 
@@ -179,22 +181,36 @@ def same_columns(one: Features, other: Features) -> bool:
     return list(one) == list(other) and one == other
 
 
-def _write_file(job: Job, file: SourceFile, shards: _Shards) -> list[Run]:
-    source, runs = job.source, list[Run]()
-    columns = source.columns
-    if columns is not None:  # in the order in which they are written
-        columns = tuple(name for name in shards.schema.names if name in columns)
-    batches = job.format.read(
-        file, options=job.options, columns=columns, filters=source.filters, schema=shards.schema
-    )
-    with contextlib.closing(read_ahead(batches, in_thread=job.alone)) as coming:
-        for position, batch in coming:
+def _write_files(
+    job: Job, files: Sequence[SourceFile], shards: _Shards, fits: Callable[[SourceFile], bool]
+) -> list[list[Run]]:
+    """Writes files one after another, up to the first that does not fit; the next is read while one is written."""
+    runs: list[list[Run]] = [[] for _ in files]
+    coming = read_ahead(_read_files(job, files, shards.schema, fits), in_thread=job.alone)
+    with contextlib.closing(coming):
+        for number, position, batch in coming:
             if job.stop.is_set():
                 raise StoppedError
             shards.write(batch)
-            _extend(runs, position.row, batch.num_rows)
+            _extend(runs[number], position.row, batch.num_rows)
             job.bar.update(batch.num_rows)
     return runs
+
+
+def _read_files(
+    job: Job, files: Sequence[SourceFile], schema: pa.Schema, fits: Callable[[SourceFile], bool]
+) -> Iterator[tuple[int, Position, pa.RecordBatch]]:
+    columns = job.source.columns
+    if columns is not None:  # in the order in which they are written
+        columns = tuple(name for name in schema.names if name in columns)
+    for number, file in enumerate(files):
+        if not fits(file):
+            return
+        batches = job.format.read(
+            file, options=job.options, columns=columns, filters=job.source.filters, schema=schema
+        )
+        for position, batch in batches:
+            yield number, position, batch
 
 
 def _extend(runs: list[Run], first: int, rows: int) -> None:
