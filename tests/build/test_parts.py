@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from gristmill import config, load_dataset
+from gristmill import config, list_cache, load_dataset, remove_from_cache
 from gristmill.errors import EntryNotFoundError
 from gristmill.hub.server import serve_in_thread
 from gristmill.partial.intervals import total
@@ -262,3 +262,14 @@ def test_killed_and_run_again(contents, tmp_path):
         ):
             data = load_dataset("org/data", split="train", columns=["c01", "text"])
     assert same(data, WHOLE.select(["c01", "text"]))
+
+
+def test_parts_are_listed_in_the_cache_and_can_go(hub, tmp_path):
+    load_dataset(REPO, split="test", columns=["n"])
+    [entry] = [entry for entry in list_cache() if entry.detail == "in part"]
+    assert entry.kind == "download"
+    assert entry.name.endswith("data/test.parquet")
+    assert entry.size < len(hub.files["data/test.parquet"])
+    remove_from_cache([entry])
+    assert not entry.paths[0].exists()
+    assert load_dataset(REPO, split="test", columns=["n"], download_mode="reuse_cache_if_exists").num_rows

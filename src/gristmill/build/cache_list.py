@@ -21,6 +21,7 @@ from gristmill import config
 from gristmill.build.prepare import lock_of
 from gristmill.build.shards import FILES_FILENAME
 from gristmill.files.atomic import find_leftovers
+from gristmill.partial.mirror import MIRRORS_FOLDER
 
 __all__ = ["CacheEntry", "CacheKind", "list_cache"]
 
@@ -29,6 +30,7 @@ _REPO = re.compile(r"(?P<kind>dataset|model|space)s--(?P<name>.+)", re.DOTALL)
 _TRANSFORM = re.compile(r"cache-.+\.(arrow|json)|tmp\w+", re.DOTALL)
 _PARTIAL = (".part", ".incomplete")
 _NOT_CONTENT = (".json", ".lock", ".part", ".incomplete", ".owner", ".takeover")
+_MIRROR = re.compile(r"[0-9a-f]{32}")
 _DEEPEST = 5
 
 
@@ -38,7 +40,7 @@ class CacheEntry:
 
     Attributes:
         kind: ``"prepared"`` (a split, ready to be opened), ``"transforms"`` (results of `map` and others kept beside
-            one), ``"download"`` (a file from a URL), ``"dataset"`` or ``"model"`` (a repository from the Hub; the part
+            one), ``"download"`` (a file from a URL, or parts of one), ``"dataset"`` or ``"model"`` (a repository from the Hub; the part
             of the cache that is shared with `huggingface_hub`), ``"leftover"`` (what a dead process was writing).
         name: What it is of: a repository, a folder's name, a format, a URL.
         detail: Config and splits, if it has them.
@@ -90,6 +92,7 @@ def list_cache(cache: Path | str | None = None, hub_cache: Path | str | None = N
         *_prepared(datasets, datasets, downloads, 0),
         *_downloads(downloads),
         *(() if extracted.is_relative_to(downloads) else _extracted(extracted, extracted)),
+        *_mirrors(datasets / MIRRORS_FOLDER),
         *_repos(Path(hub_cache or config.HF_HUB_CACHE)),
     ]
     return sorted(entries, key=lambda entry: (-entry.size, entry.kind, entry.name, entry.key))
@@ -184,6 +187,20 @@ def _downloads(folder: Path) -> Iterator[CacheEntry]:
         elif not entry.name.endswith(_NOT_CONTENT):
             record = path.with_name(f"{path.name}.json")
             yield _download(path, folder, _url(record), *([record] if record.is_file() else []))
+
+
+def _mirrors(folder: Path) -> Iterator[CacheEntry]:
+    """Lists the remote files that are here in part, with the room they take: most of each is a hole."""
+    for entry in _scan(folder):
+        path = Path(entry.path)
+        if _MIRROR.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+            files = [Path(file.path).lstat() for file in _scan(path) if file.is_file(follow_symlinks=False)]
+            size = sum(min(file.st_size, file.st_blocks * 512) for file in files)
+            locks = (path.with_name(f"{path.name}.lock"),)
+            name = _url(path / "source.json") or path.name
+            yield CacheEntry(
+                "download", name, "in part", path.name, size, path.stat().st_mtime, (path,), folder, locks
+            )
 
 
 def _extracted(folder: Path, root: Path) -> Iterator[CacheEntry]:

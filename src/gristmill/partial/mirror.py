@@ -30,8 +30,10 @@ from gristmill.partial.intervals import Interval, merged, missing, plan_requests
 from gristmill.partial.record import MemoryRecord, RangeRecord
 from gristmill.partial.source import RangeSource
 
-__all__ = ["Mirror", "ScratchMirror"]
+__all__ = ["MIRRORS_FOLDER", "Mirror", "ScratchMirror"]
 
+MIRRORS_FOLDER = "partial"
+"""Where mirrors are kept in the datasets cache."""
 _GAP = 1 << 18
 _WASTE = 0.02
 _LARGEST = 8 << 20

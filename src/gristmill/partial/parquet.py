@@ -18,7 +18,7 @@ from gristmill.formats.source import Position, SourceFile
 from gristmill.hub.client import HubClient
 from gristmill.partial.groups import GroupsAhead
 from gristmill.partial.intervals import Interval, merged, total
-from gristmill.partial.mirror import Mirror, ScratchMirror
+from gristmill.partial.mirror import MIRRORS_FOLDER, Mirror, ScratchMirror
 from gristmill.partial.opening import open_source
 from gristmill.partial.pruning import groups_by_pages
 from gristmill.partial.source import TAIL_BYTES, RangeSource
@@ -348,7 +348,7 @@ class RemoteParquet:
 
 
 def _folder(cache_dir: str | Path | None) -> Path:
-    return Path(cache_dir) if cache_dir is not None else config.HF_DATASETS_CACHE / "partial"
+    return Path(cache_dir) if cache_dir is not None else config.HF_DATASETS_CACHE / MIRRORS_FOLDER
 
 
 def _fetch_footer(mirror: Mirror) -> None:
