@@ -89,6 +89,13 @@ def test_anyone_may_write_on_this_machine_only(folder):
         assert Writer(endpoint).commit(file("a", b"a"), repo="org/tiny").status == 401
 
 
+def test_writing_is_allowed_but_no_token_may(folder):
+    (folder / "tokens.json").write_text('{"hf_ann": {"user": "ann", "read": ["*"]}}')
+    with pytest.raises(InvalidArgumentError, match="none of them may"):
+        with serve_in_thread(folder, allow_write=True):
+            pass
+
+
 def test_web_pages_elsewhere_may_not_write(writer):
     for origin in (
         "http://evil.example",

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from gristmill.errors import InvalidArgumentError
 from gristmill.optional import require
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def create_app(
 
     Raises:
         MissingDependencyError: The extra ``server`` is not installed.
-        FileMissingError: There is no such folder.
-        FileFormatError: ``revisions.json`` or ``access.json`` can't be used.
+        FileMissingError: There is no such folder, or token file.
+        FileFormatError: ``revisions.json``, ``access.json``, ``moved.json`` or the token file can't be used.
+        InvalidArgumentError: Writing is allowed, but tokens are known and none may write.
 
     Example:
         >>> import tempfile
@@ -80,7 +82,12 @@ def create_app(
     from gristmill.hub.server.request_log import RequestLog
     from gristmill.hub.server.served import Served
 
-    served = Served(Hub(folder, tokens, allow_write), redirect_large, public_url)
+    hub = Hub(folder, tokens, allow_write)
+    if allow_write and not hub.access.writable:
+        raise InvalidArgumentError(
+            "Where tokens are known, they say who may write, and none of them may: give one a scope in tokens.json."
+        )
+    served = Served(hub, redirect_large, public_url)
     return App(
         served,
         RateLimit(rate_limit) if rate_limit is not None else None,

@@ -29,7 +29,7 @@ from gristmill.hub.server.snapshots import Entry, Snapshot
 from gristmill.hub.server.spool import open_spool, receive
 
 _MOST_FILES = 1000
-_LONGEST_LINE = 96 * 1024 * 1024
+_LONGEST_LINE = 32 * 1024 * 1024  # files of more than 10 MB are asked for by LFS
 _LARGEST_COMMIT = 1024 * 1024 * 1024
 _MOST_OPERATIONS = 100_000
 _SETTINGS_LIMIT = 256 * 1024
