@@ -16,6 +16,24 @@ MOST_ROWS = 1 << 48
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGTP]?)(?P<binary>i?)B?", re.IGNORECASE)
 
 
+def skips_errors(on_error: object) -> bool:
+    """Says whether rows with errors are left out.
+
+    Args:
+        on_error: ``"raise"`` or ``"skip"``.
+
+    Raises:
+        InvalidArgumentError: It is neither.
+
+    Example:
+        >>> skips_errors("skip")
+        True
+    """
+    if on_error not in ("raise", "skip"):
+        raise InvalidArgumentError.from_choice("on_error", str(on_error), ["raise", "skip"])
+    return on_error == "skip"
+
+
 def whole_number(name: str, value: Any, least: int | None = None) -> int:
     """Gives a whole number as Python's own.
 

@@ -156,6 +156,27 @@ class Format(ABC, Generic[Options]):
             SchemaConflictError: A column has types that no type holds; names row and column.
         """
 
+    def read_by_row(
+        self,
+        file: SourceFile,
+        options: Options,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        bad: Any,
+    ) -> Any:
+        """Reads for a stream, see `loose`: (position, `LooseRows`) pairs; None where reading batches does as well.
+
+        Args:
+            file: The file.
+            options: The format's options.
+            columns: Columns to read, in this order; all if None.
+            start: Position that an earlier read gave.
+            schema: Types to bring the columns to; those of the head of the file, as far as values fit them, if None.
+            bad: A `loose.Bad` that takes rows which can't be read; None to make them errors.
+        """
+        return None
+
     def group_rows(self, file: SourceFile) -> list[int] | None:
         """Gives the rows of each part of a file that can be read apart from the others; None if there are no such parts.
 

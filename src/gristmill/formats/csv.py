@@ -7,12 +7,13 @@ in quotes are numbers, as other readers have it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from csv import QUOTE_NONNUMERIC as _QUOTE_NONNUMERIC
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,11 +24,13 @@ from gristmill.features.infer import Clash, to_text, unify_schemas
 from gristmill.features.schema import Features
 from gristmill.formats.base import Batches, Format, Target, output
 from gristmill.formats.csv_cells import cell_batches, column_names
+from gristmill.formats.csv_loose import cells_by_head, parts_by_row
 from gristmill.formats.csv_made import makers
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.csv_pieces import Piece, iter_pieces, iter_settled
 from gristmill.formats.csv_settle import EXACT, KINDS, convert, kind_of, largest, to_feature, wider
 from gristmill.formats.kept import Kept
+from gristmill.formats.loose import HEAD_ROWS, Bad, LooseRows, Part, fitted, in_turn
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import reading_text
 
@@ -63,9 +66,6 @@ class CsvFormat(Format[CsvOptions]):
     def _read_settled(
         self, file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
     ) -> Batches:
-        if file.is_remote and not options.converters:
-            yield from _as_it_comes(file, options, columns, start)
-            return
         kinds = _settled(file, _Key(options), file.state())
         columns_of = _Columns(file, options, kinds)
         names = list(kinds) if columns is None else [name for name in columns if name in kinds]
@@ -84,6 +84,20 @@ class CsvFormat(Format[CsvOptions]):
             kinds = _settled(file, _Key(settings), file.state())
             columns = _Columns(file, settings, kinds)
             return pa.schema([pa.field(name, columns.type_of(name)) for name in kinds])
+
+    def read_by_row(
+        self,
+        file: SourceFile,
+        options: CsvOptions,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        bad: Bad | None,
+    ) -> Iterator[tuple[Position, LooseRows]] | None:
+        """Reads for a stream, if types are not known or rows may be left out."""
+        if schema is not None and bad is None:
+            return None
+        return _by_row(file, options, columns, start, schema, bad)
 
     def clash(self, options: CsvOptions | Mapping[str, Any] | None = None) -> Clash:
         """Says that a column of numbers in one file and text in another is text: the text that stands in the files."""
@@ -118,37 +132,88 @@ class CsvFormat(Format[CsvOptions]):
             return out.count
 
 
-def _as_it_comes(
-    file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position
-) -> Batches:
-    """Reads a file that is far away once: types are those of its first block, widened in blocks that need it."""
-    names = _names(file, options)
-    literal, made = _literal(names, options, file), makers(names, options, file)
-
-    def kinds_of(piece: Piece) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, cells in zip(piece.batch.schema.names, piece.batch.columns, strict=True):
-            if name in made:
-                found[name] = made[name](cells, piece.at.row).type
+def _by_row(
+    file: SourceFile,
+    options: CsvOptions,
+    columns: list[str] | None,
+    start: Position,
+    schema: pa.Schema | None,
+    bad: Bad | None,
+) -> Iterator[tuple[Position, LooseRows]]:
+    """Reads for a stream, see `Format.read_by_row`."""
+    options = options.for_file(file.name)
+    if bad is not None and options.on_bad_lines == "error":
+        options = replace(options, on_bad_lines="warn")
+    with reading_text(file, "CSV"):
+        names = column_names(file, options)
+        used = options.used_names(names)
+        wanted = used if columns is None else [name for name in columns if name in used]
+        if schema is None:
+            limit = HEAD_ROWS if options.nrows is None else min(HEAD_ROWS, options.nrows)
+            head = _settled(file, _Key(replace(options, nrows=limit)), file.state())
+            values_of = _Columns(file, options, {name: head.get(name, "text") for name in names})
+            literal = {*options.asked_types(names), *values_of.made}
+        else:
+            values_of, head, literal = _Columns(file, options, {}), {}, set()
+        if options.converters:
+            pieces = _literal_pieces(file, options, wanted)
+        else:
+            pieces = iter_pieces(file, options, wanted, {}, start)
+        for piece in _chosen(pieces, options, start):
+            batch, row = piece.batch, piece.at.row
+            if schema is not None:
+                shape = _asked_shape(schema, columns)
+                make = _maker(values_of, batch, row, shape, file)
+                found = in_turn(list(fitted(make, batch.num_rows, bad)), batch.num_rows)
+            elif not wanted:
+                found = in_turn([batch], batch.num_rows)
             else:
-                found[name] = "text" if name in literal else kind_of(cells, options)
-        return found
+                parts: dict[str, list[Part]] = {}
+                for name in wanted:
+                    cells = batch.column(name)
+                    if name in literal:
+                        parts[name] = [(np.arange(len(cells)), values_of.values(name, cells, row))]
+                    else:
+                        parts[name] = cells_by_head(cells, head.get(name, "text"), options)
+                found = LooseRows(batch.num_rows, parts_by_row(parts, batch.num_rows), batch.num_rows)
+            yield piece.at, found
 
-    used = options.used_names(names)
-    wanted = used if columns is None else [name for name in columns if name in used]
-    first: dict[str, Any] = {}
-    for piece in iter_pieces(file, options, wanted, {}, Position()):
-        first = kinds_of(piece)
-        break
-    for piece in _chosen(iter_pieces(file, options, wanted, {}, start), options, start):
-        kinds = {
-            name: kind if name in made else wider(first.get(name, "null"), kind)
-            for name, kind in kinds_of(piece).items()
-        }
-        values_of = _Columns(file, options, kinds)
-        shape = pa.schema([pa.field(name, values_of.type_of(name)) for name in wanted])
-        values = [values_of.values(name, piece.batch.column(name), piece.at.row) for name in wanted]
-        yield piece.at, pa.RecordBatch.from_arrays(values, schema=shape)
+
+def _asked_shape(schema: pa.Schema, columns: list[str] | None) -> Features:
+    features = Features.from_arrow_schema(schema)
+    if columns is None:
+        return features
+    return Features({name: features[name] for name in columns if name in features})
+
+
+def _maker(
+    values_of: _Columns, batch: pa.RecordBatch, row: int, features: Features, file: SourceFile
+) -> Callable[[int, int], pa.RecordBatch]:
+    """Makes values of the features asked for of some rows of a batch."""
+    _check_extra(batch.schema.names, features, file)
+    shape = features.arrow_schema
+
+    def make(start: int, stop: int) -> pa.RecordBatch:
+        some = batch.slice(start, stop - start)
+        values = [
+            values_of.feature_values(name, feature, some.column(name), row + start)
+            if name in some.schema.names
+            else pa.nulls(some.num_rows, shape.field(name).type)
+            for name, feature in features.items()
+        ]
+        return pa.RecordBatch.from_arrays(values, schema=shape)
+
+    return make
+
+
+def _check_extra(there: list[str], features: Features, file: SourceFile) -> None:
+    extra = [name for name in there if name not in features]
+    if extra:
+        raise CastError.at(
+            f"the columns {', '.join(extra[:10])} are not among those asked for ({', '.join(list(features)[:20])})",
+            file=file.name,
+            remedy="Add them to `features`, or leave them out with usecols=.",
+        )
 
 
 class _Key:
@@ -256,31 +321,14 @@ class _Columns:
 def _read_as(
     file: SourceFile, options: CsvOptions, columns: list[str] | None, start: Position, schema: pa.Schema
 ) -> Batches:
-    features = Features.from_arrow_schema(schema)
-    if columns is not None:
-        features = Features({name: features[name] for name in columns if name in features})
-    shape = features.arrow_schema
+    features = _asked_shape(schema, columns)
     wanted = None if columns is None else list(features)
     types = {name: getattr(feature, "pa_type", None) for name, feature in features.items()}
     values_of: _Columns | None = None
     for piece in _known_pieces(file, options, wanted, types, start):
-        batch, row = piece.batch, piece.at.row
-        there = batch.schema.names
         values_of = _Columns(file, options, {}) if values_of is None else values_of
-        extra = [name for name in there if name not in features]
-        if extra:
-            raise CastError.at(
-                f"the columns {', '.join(extra[:10])} are not among those asked for ({', '.join(list(features)[:20])})",
-                file=file.name,
-                remedy="Add them to `features`, or leave them out with usecols=.",
-            )
-        values = [
-            values_of.feature_values(name, feature, batch.column(name), row)
-            if name in there
-            else pa.nulls(batch.num_rows, shape.field(name).type)
-            for name, feature in features.items()
-        ]
-        yield piece.at, pa.RecordBatch.from_arrays(values, schema=shape)
+        make = _maker(values_of, piece.batch, piece.at.row, features, file)
+        yield piece.at, make(0, piece.batch.num_rows)
 
 
 def _known_pieces(

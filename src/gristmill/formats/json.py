@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.types as pt
 
-from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
+from gristmill.errors import CastError, FileFormatError, InvalidArgumentError, SchemaConflictError
 from gristmill.features.build import columns_of_rows, table_from_rows
 from gristmill.features.infer import JSON, Clash, refuse, to_json
 from gristmill.features.mixed import array_of_mixed, check_mixed_types, widen_array
@@ -23,9 +23,11 @@ from gristmill.features.schema import Features
 from gristmill.features.visit import has_extension, map_leaves
 from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, output
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
+from gristmill.formats.json_loose import good_rows, rows_as, rows_by_head
 from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block, whole_pairs
 from gristmill.formats.json_write import json_rows
 from gristmill.formats.kept import Kept
+from gristmill.formats.loose import HEAD_BYTES, HEAD_ROWS, Bad, LooseRows, in_turn
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import BLOCK_BYTES, Block, iter_blocks, reading_text
 
@@ -89,9 +91,6 @@ class JsonFormat(Format[JsonOptions]):
         schema: pa.Schema | None,
         predicate: Any,
     ) -> Batches:
-        if schema is None and file.is_remote:
-            yield from _as_it_comes(file, options, columns, start)
-            return
         shape = self.infer_schema(file, options) if schema is None else schema
         hint = hint_from(shape)
         only_hint = columns is not None and schema is None and hint is not None
@@ -124,6 +123,20 @@ class JsonFormat(Format[JsonOptions]):
         settings = self.parse_options(options)
         with reading_text(file, "JSON"):
             return _settled(file, settings, file.state())
+
+    def read_by_row(
+        self,
+        file: SourceFile,
+        options: JsonOptions,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        bad: Bad | None,
+    ) -> Iterator[tuple[Position, LooseRows]] | None:
+        """Reads for a stream, if types are not known or rows may be left out."""
+        if schema is not None and bad is None:
+            return None
+        return _by_row(file, options, columns, start, schema, bad)
 
     def clash(self, options: JsonOptions | Mapping[str, Any] | None = None) -> Clash:
         """Says that mixed values become `Json`, unless ``on_mixed_types=None``."""
@@ -177,25 +190,113 @@ class JsonFormat(Format[JsonOptions]):
             return out.count
 
 
-def _as_it_comes(
-    file: SourceFile, options: JsonOptions, columns: list[str] | None, start: Position
-) -> Batches:
-    """Reads a file that is far away once: types are those of its first block, widened in blocks that need it."""
+def _by_row(
+    file: SourceFile,
+    options: JsonOptions,
+    columns: list[str] | None,
+    start: Position,
+    schema: pa.Schema | None,
+    bad: Bad | None,
+) -> Iterator[tuple[Position, LooseRows]]:
+    """Reads for a stream, see `Format.read_by_row`."""
     with reading_text(file, "JSON"):
-        first = _EMPTY
-        for block, _ in _blocks(file, options, Position()):
-            first = _parsed_mixed(block, file, 0, None, options).schema
-            break
+        head = schema if schema is not None else _head(file, options, bad is not None, file.state())
+        if columns is not None:
+            head = pa.schema([head.field(name) for name in columns if name in head.names], head.metadata)
+        features = Features.from_arrow_schema(head)
+        hint = None if _has_json(head) else hint_from(head)
         row = start.row
         for block, skip in _blocks(file, options, start):
-            table = _parsed_mixed(block, file, row - skip, hint_from(first), options)
-            if table.num_rows > skip:
-                shape = unify_block(first, table, block, file, row - skip, _clash(options))
-                fit = fitter(shape, columns, file)
-                if columns is not None:
-                    table = table.select([name for name in table.column_names if name in columns])
-                yield Position(row, block.offset, line=block.line), one_batch(fit(table.slice(skip), row))
-                row += table.num_rows - skip
+            first = row - skip
+            table = _fitting(block, file, first, hint, head, columns) if schema is None else None
+            if table is None and schema is not None:
+                table = _as_asked(block, file, first, hint, schema, columns)
+            if table is not None:
+                found = in_turn([one_batch(table.slice(skip))], table.num_rows - skip)
+            else:
+                rows = list(good_rows(block, file, first, bad))
+                seen = (rows[-1][0] + 1 if rows else first) - row
+                kept = [(n, _chosen(one, columns)) for n, one in rows if n >= row]
+                if schema is None:
+                    made = rows_by_head(kept, file, head, options.on_mixed_types is not None, bad)
+                else:
+                    assert bad is not None
+                    made = rows_as(kept, file, features, bad)
+                found = LooseRows(*made, max(0, seen))
+            if found.num_rows:
+                yield Position(row, block.offset, line=block.line), found
+            row += found.seen
+
+
+def _first_lines(block: Block, lines: int) -> Block:
+    several = block.data.split(b"\n", lines)
+    return block if len(several) <= lines else Block(b"\n".join(several[:lines]), block.offset, block.line)
+
+
+def _chosen(row: dict[str, Any], columns: list[str] | None) -> dict[str, Any]:
+    return row if columns is None else {name: row[name] for name in columns if name in row}
+
+
+def _fitting(
+    block: Block,
+    file: SourceFile,
+    row: int,
+    hint: pa.Schema | None,
+    head: pa.Schema,
+    columns: list[str] | None,
+) -> pa.Table | None:
+    """Parses a block all of whose rows fit the types of the head; None if they do not."""
+    if hint is None:
+        return None
+    try:
+        table = parse_block(block, file, row, hint, only_hint=columns is not None)
+        if columns is not None:
+            table = table.select([name for name in table.column_names if name in columns])
+        if not _leads_to(table.schema, {field.name: field.type for field in head}):
+            return None
+        return fitter(head, None, file)(table, row)
+    except (SchemaConflictError, CastError, FileFormatError):
+        return None  # looked at row by row
+
+
+def _as_asked(
+    block: Block,
+    file: SourceFile,
+    row: int,
+    hint: pa.Schema | None,
+    schema: pa.Schema,
+    columns: list[str] | None,
+) -> pa.Table | None:
+    try:
+        table = _parsed(block, file, row, hint, False, schema)
+        if columns is not None:
+            table = table.select([name for name in table.column_names if name in columns])
+        return fitter(schema, columns, file)(table, row)
+    except (SchemaConflictError, CastError, FileFormatError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _head(file: SourceFile, options: JsonOptions, skips: bool, _state: tuple[int, int] | str) -> pa.Schema:
+    """Settles the types of a file by its first blocks."""
+    schema: pa.Schema | None = None
+    row, size = 0, 0
+    quiet = Bad(file, tells=False) if skips else None
+    for whole, _ in _blocks(file, options, Position()):
+        block = _first_lines(whole, HEAD_ROWS - row)
+        try:
+            table = _parsed_mixed(block, file, row, None, options)
+        except (FileFormatError, SchemaConflictError, CastError):
+            if quiet is None:
+                raise
+            good = [one for _, one in good_rows(block, file, row, quiet)]
+            table = table_from_rows(good, file=file.name, first_row=row)
+        if table.num_rows:
+            schema = unify_block(schema, table, block, file, row, _clash(options))
+        row, size = row + table.num_rows, size + len(whole.data)
+        if len(block.data) < len(whole.data) or row >= HEAD_ROWS or size >= HEAD_BYTES:
+            break
+    return _EMPTY if schema is None else schema
 
 
 def _parsed(

@@ -15,6 +15,8 @@ from gristmill.errors import FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import reading, writing
 from gristmill.formats.base import Batches, CountingFile, Format, Target, filter_expression, fitter, one_batch
+from gristmill.formats.loose import Bad, LooseRows
+from gristmill.formats.parquet_loose import good_groups
 from gristmill.formats.parquet_write import ROW_GROUP_BYTES, row_groups, write_groups
 from gristmill.formats.source import Position, SourceFile
 from gristmill.logging import get_logger
@@ -123,6 +125,30 @@ class ParquetFormat(Format[ParquetOptions]):
                         rest = pa.Table.from_batches([batch.slice(max(0, skip - first))])
                         yield at, one_batch(fit(rest, at.row))
 
+    def read_by_row(
+        self,
+        file: SourceFile,
+        options: ParquetOptions,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        bad: Bad | None,
+    ) -> Iterator[tuple[Position, LooseRows]] | None:
+        """Reads for a stream that leaves out rows which can't be read."""
+        if bad is None or options.on_bad_files != "error" or options.filters is not None:
+            return None
+        wanted = options.columns if columns is None else columns
+        sizes = self.group_rows(file) or []
+        return good_groups(
+            lambda at: self._read(file, options, wanted, at, None, None),
+            sizes,
+            file,
+            wanted,
+            start,
+            schema,
+            bad,
+        )
+
     def group_rows(self, file: SourceFile) -> list[int] | None:
         """Gives the rows of each row group, from the footer."""
         with _opened(file, ParquetOptions()) as parquet:
@@ -176,12 +202,12 @@ class ParquetFormat(Format[ParquetOptions]):
         with writing(target):
             if hasattr(target, "write"):
                 counting = CountingFile(target)
-                sink = pa.PythonFile(counting, mode="w")
-                write_groups(sink, groups, schema, use_content_defined_chunking, options)
+                write_groups(counting, groups, schema, use_content_defined_chunking, options)
                 return counting.count
             with atomic_file(target) as out:
-                write_groups(out, groups, schema, use_content_defined_chunking, options)
-                return int(out.tell())
+                counting = CountingFile(out)
+                write_groups(counting, groups, schema, use_content_defined_chunking, options)
+                return counting.count
 
 
 @contextlib.contextmanager

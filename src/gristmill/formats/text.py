@@ -10,8 +10,9 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.errors import DataError, InvalidArgumentError
+from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.formats.base import Batches, Format, fitter, one_batch
+from gristmill.formats.loose import Bad, LooseRows, in_turn
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import BLOCK_BYTES, RECORD_LIMIT, Block, cut_at_line, iter_blocks, reading_text
 
@@ -75,12 +76,66 @@ class TextFormat(Format[TextOptions]):
                 yield Position(row, block.offset, line=block.line), one_batch(fit(table, row))
                 row += len(rows)
 
+    def read_by_row(
+        self,
+        file: SourceFile,
+        options: TextOptions,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        bad: Bad | None,
+    ) -> Iterator[tuple[Position, LooseRows]] | None:
+        """Reads for a stream that leaves out lines which are no text in the encoding."""
+        if bad is None or options.sample_by != "line":
+            return None
+        return _good_lines(file, options, columns, start, schema, bad)
+
     def infer_schema(
         self, file: SourceFile, options: TextOptions | Mapping[str, Any] | None = None
     ) -> pa.Schema:
         """Gives the one column ``text``; the file is not read."""
         self.parse_options(options)
         return _SCHEMA
+
+
+def _good_lines(
+    file: SourceFile,
+    options: TextOptions,
+    columns: list[str] | None,
+    start: Position,
+    schema: pa.Schema | None,
+    bad: Bad,
+) -> Iterator[tuple[Position, LooseRows]]:
+    shape, name = renamed(_SCHEMA, schema)
+    fit = fitter(schema, columns, file)
+    row = start.row
+    with reading_text(file, "text"):
+        for block in _blocks(file, options, start):
+            data = _one_kind_of_line_end(block.data)
+            lines = data.removesuffix(b"\n").split(b"\n")
+            kept = lines
+            try:
+                block.check(file)
+            except FileFormatError:
+                kept = []
+                for number, line in enumerate(lines):
+                    try:
+                        Block(line, block.offset, block.line + number).check(file)
+                    except FileFormatError as error:  # noqa: PERF203  # only where a line is bad
+                        bad.add(error)
+                    else:
+                        kept.append(line)
+            ends = data.endswith(b"\n")
+            text = b"".join(line + b"\n" for line in kept) if ends else b"\n".join(kept)
+            rows = _lines(text, options.keep_linebreaks) if kept else pa.array([], pa.string())
+            table = pa.table([rows], schema=shape)
+            if columns is not None and name not in columns:
+                table = table.select([])
+            yield (
+                Position(row, block.offset, line=block.line),
+                in_turn([one_batch(fit(table, row))], len(lines)),
+            )
+            row += len(lines)
 
 
 def renamed(shape: pa.Schema, schema: pa.Schema | None) -> tuple[pa.Schema, str]:
@@ -100,8 +155,21 @@ def renamed(shape: pa.Schema, schema: pa.Schema | None) -> tuple[pa.Schema, str]
 def text_rows(file: SourceFile, options: TextOptions, start: Position) -> Iterator[tuple[Block, Any]]:
     """Reads the lines, paragraphs or document of a file: blocks of it, each with an array of its rows."""
     split = {"line": _lines, "paragraph": _paragraphs, "document": _document}[options.sample_by]
+    for block in _blocks(file, options, start):
+        block.text(file)  # a check that it is text; Arrow works on the bytes
+        data = _one_kind_of_line_end(block.data)
+        if len(data) > RECORD_LIMIT * 2 - 1:
+            raise DataError.at("a row is longer than 2 GB", file=file.name, line=block.line + 1)
+        yield block, split(data, options.keep_linebreaks)
+
+
+def _one_kind_of_line_end(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def _blocks(file: SourceFile, options: TextOptions, start: Position) -> Iterator[Block]:
     cut = {"line": cut_at_line, "paragraph": _cut_at_paragraph, "document": _never}[options.sample_by]
-    blocks = iter_blocks(
+    return iter_blocks(
         file,
         size=RECORD_LIMIT if options.sample_by == "document" else options.chunksize,
         encoding=options.encoding,
@@ -109,14 +177,6 @@ def text_rows(file: SourceFile, options: TextOptions, start: Position) -> Iterat
         start=start,
         cut=cut,
     )
-    for block in blocks:
-        block.text(file)  # a check that it is text; Arrow works on the bytes
-        data = block.data
-        if b"\r" in data:
-            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if len(data) > RECORD_LIMIT * 2 - 1:
-            raise DataError.at("a row is longer than 2 GB", file=file.name, line=block.line + 1)
-        yield block, split(data, options.keep_linebreaks)
 
 
 def _never(_: bytes) -> int:

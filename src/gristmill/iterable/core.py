@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gristmill.arguments import row_count, whole_number
+from gristmill.arguments import row_count, skips_errors, whole_number
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -285,6 +285,8 @@ class IterableDataset(InfoMixin):
         split: NamedSplit | None = None,
         features: Features | None = None,
         keep_in_memory: bool = False,  # noqa: ARG004  # documented; a stream keeps nothing
+        *,
+        on_error: str = "raise",
         **kwargs: Any,
     ) -> Any:
         """Makes a stream of CSV files.
@@ -292,8 +294,11 @@ class IterableDataset(InfoMixin):
         Args:
             path_or_paths: A path, pattern or URL, several, or a mapping of split to either.
             split: Name of the split.
-            features: What the columns are; settled file by file if left out.
+            features: What the columns are. If left out, the first 10,000 rows of each file decide, so that the first row
+                comes at once; a cell further down that does not fit is a float beside integers, else text.
             keep_in_memory: Accepted; a stream keeps nothing.
+            on_error: ``"skip"`` leaves out rows that can't be read or do not fit `features`; the log names file and row of
+                the first few, and says at the end of a file how many they were.
             **kwargs: Options of the reader, for example ``sep``.
 
         Returns:
@@ -303,7 +308,7 @@ class IterableDataset(InfoMixin):
             DataFilesNotFoundError: A path means nothing.
             InvalidArgumentError: An option is not known.
         """
-        return _from_files("csv", path_or_paths, split, features, kwargs)
+        return _from_files("csv", path_or_paths, split, features, kwargs, on_error=on_error)
 
     @staticmethod
     def from_json(
@@ -312,6 +317,8 @@ class IterableDataset(InfoMixin):
         features: Features | None = None,
         keep_in_memory: bool = False,  # noqa: ARG004  # documented
         field: str | None = None,
+        *,
+        on_error: str = "raise",
         **kwargs: Any,
     ) -> Any:
         """Makes a stream of JSON files; see `from_csv`.
@@ -322,9 +329,12 @@ class IterableDataset(InfoMixin):
             features: What the columns are.
             keep_in_memory: Accepted.
             field: The field that holds the rows, in a file that is one object.
+            on_error: As for `from_csv`.
             **kwargs: Further options of the reader.
         """
-        return _from_files("json", path_or_paths, split, features, {"field": field, **kwargs})
+        return _from_files(
+            "json", path_or_paths, split, features, {"field": field, **kwargs}, on_error=on_error
+        )
 
     @staticmethod
     def from_parquet(
@@ -336,6 +346,8 @@ class IterableDataset(InfoMixin):
         filters: Any = None,
         fragment_scan_options: Any = None,  # noqa: ARG004  # documented; reading is tuned by itself
         on_bad_files: str = "error",
+        *,
+        on_error: str = "raise",
         **kwargs: Any,
     ) -> Any:
         """Makes a stream of Parquet files; see `from_csv`.
@@ -349,10 +361,11 @@ class IterableDataset(InfoMixin):
             filters: Only rows that pass are read: an expression, or a list such as ``[("column", ">", 1)]``.
             fragment_scan_options: Accepted.
             on_bad_files: ``"error"``, ``"warn"`` or ``"skip"``, for a file that can't be read.
+            on_error: As for `from_csv`.
             **kwargs: Further options of the reader.
         """
         options = {"on_bad_files": on_bad_files, **kwargs}
-        return _from_files("parquet", path_or_paths, split, features, options, columns, filters)
+        return _from_files("parquet", path_or_paths, split, features, options, columns, filters, on_error)
 
     @staticmethod
     def from_text(
@@ -362,6 +375,8 @@ class IterableDataset(InfoMixin):
         keep_in_memory: bool = False,  # noqa: ARG004  # documented
         keep_linebreaks: bool = False,
         sample_by: str = "line",
+        *,
+        on_error: str = "raise",
         **kwargs: Any,
     ) -> Any:
         """Makes a stream of text files; see `from_csv`.
@@ -373,10 +388,11 @@ class IterableDataset(InfoMixin):
             keep_in_memory: Accepted.
             keep_linebreaks: Keep the line ends.
             sample_by: A row is a ``"line"``, a ``"paragraph"`` or a ``"document"``.
+            on_error: As for `from_csv`.
             **kwargs: Further options of the reader.
         """
         options = {"keep_linebreaks": keep_linebreaks, "sample_by": sample_by, **kwargs}
-        return _from_files("text", path_or_paths, split, features, options)
+        return _from_files("text", path_or_paths, split, features, options, on_error=on_error)
 
     # ---------------------------------------------------------------- what is known
 
@@ -1046,10 +1062,19 @@ def _from_files(
     options: Mapping[str, Any],
     columns: Sequence[str] | None = None,
     filters: Any = None,
+    on_error: str = "raise",
 ) -> Any:
+    skips = skips_errors(on_error)
     name = None if split is None else str(split)
     opened = opening.open_files(
-        format, paths, split=name, features=features, columns=columns, filters=filters, options=options
+        format,
+        paths,
+        split=name,
+        features=features,
+        columns=columns,
+        filters=filters,
+        options=options,
+        skips=skips,
     )
     streams = {
         name: IterableDataset(one.node, one.source.info, NamedSplit(name)) for name, one in opened.items()

@@ -12,13 +12,15 @@ import pyarrow as pa
 
 from gristmill.errors import FileMissingError
 from gristmill.features import Features
+from gristmill.formats.loose import LooseRows, read_loosely
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import Position, SourceFile
-from gristmill.iterable.block import Block, Columns
+from gristmill.iterable.block import Block, Columns, Examples, gathered, parts_of
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.order import Order
 from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
 from gristmill.iterable.sources import Source
+from gristmill.table.selection import IndexVector
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Files(Source):
         options: Options of the format's reader.
         columns: Only these columns are read.
         filters: Only rows that pass are read.
+        skips: Leave out rows that can't be read.
     """
 
     format: str
@@ -93,6 +96,7 @@ class Files(Source):
     options: Mapping[str, Any]
     columns: tuple[str, ...] | None
     filters: Any
+    skips: bool = False
 
     @classmethod
     def of_files(
@@ -104,23 +108,34 @@ class Files(Source):
         options: Mapping[str, Any] | None = None,
         columns: Sequence[str] | None = None,
         filters: Any = None,
+        skips: bool = False,
     ) -> Files:
         """Makes a source of files, a shard each.
 
         Args:
             format: Name of their format.
             files: The files, in the order of their rows.
-            features: What the columns are; each value is checked. Types are settled file by file if left out.
+            features: What the columns are; each value is checked. If left out, the types of each file are those of its head,
+                and rows that do not fit them have their own.
             options: Options of the format's reader.
             columns: Only these columns are read.
             filters: Only rows that pass are read, see `Format.read`.
+            skips: Leave out rows that can't be read, and tell of them.
         """
         pieces = tuple(Piece(number) for number in range(len(files)))
         names = None if columns is None else tuple(columns)
         if features is not None and names is not None:
             features = Features({name: features[name] for name in names if name in features})
         return cls(
-            Order(len(pieces)), features, format, tuple(files), pieces, dict(options or {}), names, filters
+            Order(len(pieces)),
+            features,
+            format,
+            tuple(files),
+            pieces,
+            dict(options or {}),
+            names,
+            filters,
+            skips,
         )
 
     @property
@@ -165,7 +180,7 @@ class Files(Source):
 
     @property
     def _has_lengths(self) -> bool:
-        return self.filters is None and all(file.path is not None for file in self.files)
+        return self.filters is None and not self.skips and all(file.path is not None for file in self.files)
 
     def _rows_of(self, piece: Piece) -> int | None:
         if piece.rows is not None:
@@ -233,16 +248,17 @@ class _FileStream(Stream):
             for position, read in self._batches:
                 if _is_behind(piece, position):
                     break
-                batch = read if piece.end is None else read.slice(0, piece.end - position.row)
-                dropped = min(self._skip, batch.num_rows)
+                block = _block(read, self._node.features)
+                if piece.end is not None:
+                    block = block.slice(0, min(block.num_rows, piece.end - position.row))
+                dropped = min(self._skip, block.num_rows)
                 self._skip -= dropped
-                if dropped < batch.num_rows:
+                if dropped < block.num_rows:
                     if dropped == 0:
                         self._at = [position.row, position.offset, position.group, position.line]
                         self._given = 0
-                    self._given += batch.num_rows - dropped
-                    table = pa.Table.from_batches([batch.slice(dropped)])
-                    return Columns.of_table(table, self._node.features)
+                    self._given += block.num_rows - dropped
+                    return block.slice(dropped, block.num_rows)
             self._close_file()
             self._shard, self._at, self._skip, self._given = self._shard + 1, None, 0, 0
         return None
@@ -280,6 +296,19 @@ class _FileStream(Stream):
             self._ahead.close()
 
 
+def _block(rows: LooseRows, features: Features | None) -> Block:
+    """Makes a block of what a format read."""
+    if len(rows.parts) == 1 and isinstance(rows.parts[0][1], pa.RecordBatch):
+        return Columns.of_table(pa.Table.from_batches([rows.parts[0][1]]), features)
+    parts: list[tuple[IndexVector, Columns]] = []
+    for places, part in rows.parts:
+        if isinstance(part, pa.RecordBatch):
+            parts.append((places, Columns.of_table(pa.Table.from_batches([part]), features)))
+        else:
+            parts += [(places[at], several) for at, several in parts_of(Examples.of_rows(part))]
+    return gathered(parts, rows.num_rows)
+
+
 class _Behind(Exception):
     """Ends the reading of a piece before bytes are fetched that it does not hold."""
 
@@ -287,13 +316,15 @@ class _Behind(Exception):
 def _read(node: Files, piece: Piece, at: Position | None = None) -> Any:
     """Reads a piece, from its beginning or a position in it."""
     file = node.files[piece.file].local()
-    batches = get_format(node.format).read(
+    batches = read_loosely(
+        get_format(node.format),
         file if piece.stop is None else _up_to(file, piece.stop),
         options=node.options,
         columns=node.columns,
         filters=node.filters,
         start=piece.start if at is None else at,
         schema=node.schema,
+        skips=node.skips,
     )
     try:
         yield from batches

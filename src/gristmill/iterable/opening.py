@@ -23,14 +23,15 @@ _SCHEMA_AT_HAND = frozenset({"arrow", "parquet"})
 """Formats that say what their columns are without being read."""
 
 
-def files_of_source(source: SplitSource) -> Node:
+def files_of_source(source: SplitSource, skips: bool = False) -> Node:
     """Makes the source of a split's files.
 
     Columns are known at once if the user or the card says so, or the files are here and begin or end with a schema. The
-    types of any others are settled file by file.
+    types of any others are settled by the head of each file.
 
     Args:
         source: The split.
+        skips: Leave out rows that can't be read, and tell of them.
 
     Raises:
         SchemaConflictError: Columns of a name have no common type.
@@ -54,6 +55,7 @@ def files_of_source(source: SplitSource) -> Node:
         options=source.options,
         columns=source.columns,
         filters=source.filters,
+        skips=skips,
     )
 
 
@@ -89,6 +91,7 @@ def open_files(
     columns: Sequence[str] | None = None,
     filters: Any = None,
     options: Mapping[str, Any] | None = None,
+    skips: bool = False,
 ) -> dict[str, Opened]:
     """Finds files of a format that a user names.
 
@@ -100,6 +103,7 @@ def open_files(
         columns: Only these columns.
         filters: Only the rows that pass.
         options: Options of the format's reader.
+        skips: Leave out rows that can't be read, and tell of them.
 
     Returns:
         Split -> its source.
@@ -118,4 +122,4 @@ def open_files(
         streaming=True,
     )
     resolved = from_format(format, request)
-    return {name: Opened(files_of_source(source), source) for name, source in resolved.splits.items()}
+    return {name: Opened(files_of_source(source, skips), source) for name, source in resolved.splits.items()}

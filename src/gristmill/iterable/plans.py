@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gristmill.arguments import check_columns, check_renaming, column_list, whole_number
+from gristmill.arguments import check_columns, check_renaming, column_list, skips_errors, whole_number
 from gristmill.calling.caller import Call
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -58,12 +58,6 @@ def _batch_size(size: int | None) -> int | None:
     return None if number is None or number <= 0 else number
 
 
-def _skips(on_error: str) -> bool:
-    if on_error not in ("raise", "skip"):
-        raise InvalidArgumentError.from_choice("on_error", str(on_error), ["raise", "skip"])
-    return on_error == "skip"
-
-
 def plan_map(
     node: Node,
     spec: FormatSpec,
@@ -83,7 +77,7 @@ def plan_map(
     call = _call(node, function, with_indices, input_columns, batched, fn_kwargs)
     removed = () if remove_columns is None else tuple(_columns(remove_columns, node))
     wanted = None if features is None else Features(features)
-    size, skips = _batch_size(batch_size), _skips(on_error)
+    size, skips = _batch_size(batch_size), skips_errors(on_error)
     return Map(node, call, spec, size, bool(drop_last_batch), skips, removed, wanted)
 
 
@@ -101,7 +95,7 @@ def plan_filter(
 ) -> Node:
     """Plans `filter`; the arguments are those of `IterableDataset.filter`."""
     call = _call(node, function, with_indices, input_columns, batched, fn_kwargs)
-    return Filter(node, call, spec, _batch_size(batch_size), False, _skips(on_error))
+    return Filter(node, call, spec, _batch_size(batch_size), False, skips_errors(on_error))
 
 
 def plan_shuffle(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal, overload
 
+from gristmill.arguments import skips_errors
 from gristmill.build.combine import info_of
 from gristmill.builder.opening import shape, split_names
 from gristmill.dataset import Dataset
@@ -149,7 +150,8 @@ def load_dataset(
         num_proc: How many groups of files are worked on at a time while a split is prepared; half as many as there
             are processors, up to four, if left out. What comes out does not depend on it.
         storage_options: Options of the file systems that URLs in `data_files` name, for fsspec.
-        **config_kwargs: Options of the format's reader (``sep=``, ``field=`` ...), `columns` and `filters`.
+        **config_kwargs: Options of the format's reader (``sep=``, ``field=`` ...), `columns` and `filters`; with
+            `streaming`, also ``on_error="skip"``, which leaves out rows that can't be read.
 
     Returns:
         A dataset if `split` is one, a list or tuple of datasets if it is a list or tuple, otherwise a `DatasetDict`. With
@@ -173,6 +175,7 @@ def load_dataset(
         [1, 2]
     """
     mode = parse_download_mode(download_mode)
+    skips = skips_errors(config_kwargs.pop("on_error", "raise")) if streaming else False
     checks = parse_choice(
         "verification_mode", verification_mode, VerificationMode, VerificationMode.BASIC_CHECKS
     )
@@ -211,7 +214,7 @@ def load_dataset(
     with contextlib.closing(request):
         found = find_dataset(parse_path(path), parse_revision(revision), request, settings)
         if streaming:
-            return stream_found(found, split)
+            return stream_found(found, split, skips)
         wanted: Any = {name: name for name in found.known} if split is None else split
         opened = found.open(split_names(wanted, found.known, found.where))
         if checks is VerificationMode.ALL_CHECKS:

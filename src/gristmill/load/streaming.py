@@ -18,12 +18,13 @@ from gristmill.table.making import describe
 from gristmill.table.view import View
 
 
-def stream_found(found: Found, split: Any) -> Any:
+def stream_found(found: Found, split: Any, skips: bool = False) -> Any:
     """Makes streams of what a name means.
 
     Args:
         found: What it means.
         split: As for `load_dataset`.
+        skips: Leave out rows that can't be read, and tell of them.
 
     Returns:
         A stream, several in the shape of `split`, or an `IterableDatasetDict` of all splits.
@@ -35,7 +36,7 @@ def stream_found(found: Found, split: Any) -> Any:
 
     def one(wanted: Any) -> IterableDataset:
         parts = wanted_parts(wanted, found.known, found.where)
-        nodes = [_part(_node(found, part.split), part) for part in parts]
+        nodes = [_part(_node(found, part.split, skips), part) for part in parts]
         node = nodes[0] if len(nodes) == 1 else plans.plan_concatenation(nodes, 0)
         return IterableDataset(node, _info(found, parts), NamedSplit(parts[0].split))
 
@@ -49,9 +50,9 @@ def _info(found: Found, parts: list[SplitPart]) -> DatasetInfo:
     return DatasetInfo() if source is None else source.info
 
 
-def _node(found: Found, split: str) -> Node:
+def _node(found: Found, split: str, skips: bool) -> Node:
     if split in found.sources:
-        return files_of_source(found.sources[split])
+        return files_of_source(found.sources[split], skips)
     # The Hub can't be asked: what was prepared before is read instead.
     rows = found.open([split])[split].all_rows()
     table, features = describe(rows.table, None)
