@@ -6,6 +6,7 @@ where a cell begins; a file with quotes elsewhere is left to a parser that goes 
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from gristmill.errors import DataError
 from gristmill.formats.source import SourceFile
@@ -36,12 +38,12 @@ class RowBlock:
     """Some whole rows.
 
     Attributes:
-        data: Their bytes.
+        data: Their bytes, or a view of them.
         offset: Bytes of the stream before them.
         line: Lines of the stream before them.
     """
 
-    data: bytes
+    data: Any
     offset: int
     line: int
 
@@ -115,7 +117,13 @@ def iter_row_blocks(
         left = stream.seek(0, os.SEEK_END) - offset
         stream.seek(offset)
         rest = b""
-        size = max(size, left + 1) if left <= size * _WHOLE else size
+        if left <= size * _WHOLE:
+            size = max(size, left + 1)
+            data = _whole(stream, left)
+            if data is not None:
+                yield RowBlock(data, offset, line)
+                return
+            stream.seek(offset)
     wanted, ended = size, False
     while True:
         if len(rest) < wanted and not ended:
@@ -144,6 +152,20 @@ def iter_row_blocks(
         line += _count(block, _NEWLINE) or _count(block, _RETURN)
 
 
+def _whole(stream: Any, size: int) -> Any:
+    """Reads so many bytes that are all there is into memory that Arrow uses again; None if they are not all.
+
+    What Python reads goes to new memory for each file, and each page of that is asked of the system and cleared.
+    """
+    if not size or not isinstance(stream, io.BufferedReader):
+        return None
+    data = memoryview(pa.allocate_buffer(size)).cast("B")
+    filled = 0
+    while filled < size and (count := stream.readinto(data[filled:])):
+        filled += count
+    return data if filled == size and not stream.read(1) else None
+
+
 def _filled(stream: Any, rest: bytes, wanted: int) -> tuple[bytes, bool]:
     """Reads until there are so many bytes; says whether the stream ended."""
     parts, missing = [rest] if rest else [], wanted - len(rest)
@@ -161,7 +183,7 @@ _LOOK = 1 << 17
 _SOMETHING = re.compile(rb"[^\r\n]")
 
 
-def has_rows(data: bytes) -> bool:
+def has_rows(data: bytes | memoryview) -> bool:
     r"""Says whether there is more than line ends.
 
     Example:

@@ -254,7 +254,7 @@ class _Parser:
         try:
             check_utf8(block.data, len(block.data))
         except UnicodeDecodeError as error:
-            line = block.line + block.data.count(b"\n", 0, error.start) + 1
+            line = block.line + bytes(block.data).count(b"\n", 0, error.start) + 1
             raise bad_encoding(self._file, line, error) from error
         return has_rows(block.data)
 
@@ -273,7 +273,7 @@ class _Parser:
         return batch
 
     def _line_of_bad_row(self, block: RowBlock) -> int | None:
-        for record in records(split_lines(block.data.decode()), self._plain, block.line):
+        for record in records(split_lines(bytes(block.data).decode()), self._plain, block.line):
             if len(record.cells) != len(self._names) and not (
                 record.is_blank and self._plain.skip_blank_lines
             ):
@@ -282,9 +282,9 @@ class _Parser:
 
     def _parse(self, block: RowBlock, types: Mapping[str, Any], columns: Sequence[str], bad: BadRows) -> Any:
         data = block.data
-        if data.startswith(codecs.BOM_UTF8):
+        if data[:3] == codecs.BOM_UTF8:
             # pyarrow drops the mark from the start of what it is given; here it is the first cell's own text.
-            data = codecs.BOM_UTF8 + data
+            data = b"".join((codecs.BOM_UTF8, data))
         options, plain = self._options, self._plain
         table = pacsv.read_csv(
             pa.BufferReader(data),

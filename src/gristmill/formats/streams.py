@@ -204,7 +204,7 @@ def check_utf8(data: bytes, size: int) -> None:
     try:
         text.validate(full=True)
     except pa.ArrowInvalid:
-        data[:size].decode("utf-8")  # knows where and why
+        bytes(data[:size]).decode("utf-8")  # knows where and why
 
 
 def whole_characters(data: bytes) -> int:
