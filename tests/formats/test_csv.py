@@ -501,3 +501,29 @@ def test_rows_end_outside_quotes_however_many_lines_cells_have():
     data = b'1,2\n"","a\nb","a\n'
     assert end_of_rows(data, ",", '"') == 4
     assert end_of_rows(data[4:], ",", '"') == 0
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.one_of(st.none(), odd_cells, st.sampled_from(["1", "2.5", "True", "t0"])), min_size=1, max_size=6
+    ),
+    st.integers(0, 6),
+    st.integers(1, 70),
+)
+def test_the_kind_of_a_column_is_the_widest_of_its_cells_however_they_are_cut(cells, cut, times):
+    from gristmill.formats.csv_options import CsvOptions
+    from gristmill.formats.csv_settle import convert, kind_of, settled, wider
+
+    options = CsvOptions()
+    column = pa.array([cell for cell in cells for _ in range(times)], pa.string())
+    expected = "null"
+    for cell in cells:
+        expected = wider(expected, kind_of(pa.array([cell], pa.string()), options))
+    kind, values = settled(column, options)
+    assert kind == expected
+    if values is not None:
+        assert values.equals(convert(column, kind, options))
+    before, _ = settled(column.slice(0, cut), options)
+    after, _ = settled(column.slice(cut), options, before)
+    assert wider(before, after) == expected
