@@ -61,18 +61,20 @@ class Remote:
             RateLimitedError: The Hub asks to slow down, also after all attempts.
             HubConnectionError: No answer, after all attempts.
             HubError: The Hub refuses, or answers nonsense.
-            Conflict: Somebody else changed the branch in between.
         """
 
         def attempt() -> T:
-            with self.translated(doing):
-                return function()
+            try:
+                with self.translated(doing):
+                    return function()
+            except Conflict as conflict:  # only a commit is made anew; anything else is asked again
+                raise Transient(conflict.error) from conflict
 
         return self.policy.run(attempt, doing)
 
     @contextlib.contextmanager
     def translated(self, doing: str) -> Iterator[None]:
-        """Turns what huggingface_hub raises inside the block into what `call` raises, or `Transient`."""
+        """Turns what huggingface_hub raises inside the block into what `call` raises, `Transient` or `Conflict`."""
         try:
             yield
         except (GristmillError, Transient, Conflict):
