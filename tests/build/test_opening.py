@@ -14,7 +14,7 @@ from gristmill.build.prepare import prepare
 from gristmill.build.source import SplitSource
 from gristmill.errors import FileError, FileFormatError
 
-ODD = [
+ODD: list[object] = [
     None,
     -1,
     1.5,
