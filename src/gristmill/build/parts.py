@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from gristmill.partial.intervals import total
 from gristmill.partial.parquet import RemoteParquet
 from gristmill.partial.stream import KeptHead, RangedStream
 
-__all__ = ["ready_files", "streamed_file"]
+__all__ = ["closing_files", "ready_files", "streamed_file"]
 
 _log = get_logger(__name__)
 _SMALL = 1_000_000
@@ -63,6 +64,16 @@ def ready_files(source: SplitSource, whole: bool = False) -> list[SourceFile]:
     for number, path in zip(rest, paths, strict=True):
         found[number] = SourceFile(path, source.files[number].name)
     return [found[number] for number in range(len(source.files))]
+
+
+@contextlib.contextmanager
+def closing_files(files: Sequence[SourceFile]) -> Iterator[None]:
+    """Ends what is being fetched ahead of files when the block ends, however it does."""
+    with contextlib.ExitStack() as stack:
+        for file in files:
+            if file.close is not None:
+                stack.callback(file.close)
+        yield
 
 
 def _may_be_parts(source: SplitSource) -> bool:
@@ -125,5 +136,5 @@ def streamed_file(file: DataFile, format: str) -> SourceFile | None:
     except RangeIgnoredError as error:
         _log.info("%s can't be read in part and is fetched whole: %s", file.name, error)
         return None
-    opened = partial(RangedStream, KeptHead(ranges))
+    opened: Any = partial(RangedStream, KeptHead(ranges))
     return SourceFile(Path(file.name), file.name, open=opened, version=ranges.identity)

@@ -20,7 +20,7 @@ from gristmill.build.archives import unpack_archives
 from gristmill.build.downloaded import checksums_of, prepared_size
 from gristmill.build.in_place import use_in_place
 from gristmill.build.keys import split_folder
-from gristmill.build.parts import ready_files
+from gristmill.build.parts import closing_files, ready_files
 from gristmill.build.shards import record, write_files
 from gristmill.build.source import SplitSource
 from gristmill.build.write_split import WrittenSplit, write_split
@@ -108,7 +108,7 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
     paths = [file.path for file in files]
     # Not synced: a disk takes longer for that than all the rest, and a file that a power cut left short is noticed when
     # the split is opened, by its recorded size, and prepared again.
-    with _generating(source), atomic_folder(folder, durable=False) as temporary:
+    with _generating(source), closing_files(files), atomic_folder(folder, durable=False) as temporary:
         extracted = temporary / "extracted"
         unpacked, inside = unpack_archives(source, paths, extracted, durable=False)
         # What was extracted goes with the rows written, so it can't be used in place.

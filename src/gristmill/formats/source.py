@@ -19,6 +19,7 @@ class SourceFile:
             all) and the row groups that will be wanted after it, before it is read.
         prune: For a file that is here only in part: called with row groups and a filter, leaves out those that hold no
             row that matches, as far as that can be told for little.
+        close: For a file that is here only in part: ends what is being fetched ahead; afterwards nothing more is.
         open: For a file read from afar: opens it as a binary file object with `peek`, that can be seeked.
         version: For a file read from afar: text that changes whenever its content does.
     """
@@ -30,6 +31,7 @@ class SourceFile:
     )
 
     prune: Callable[[Sequence[int], Any], list[int]] | None = field(default=None, compare=False, repr=False)
+    close: Callable[[], object] | None = field(default=None, compare=False, repr=False)
     open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
     version: str = ""
 

@@ -41,8 +41,12 @@ class GroupsAhead:
         self._file = file
         self._ahead = Ahead()
         self._coming: dict[int, int] = {}
-        # Ends with the reader, which nobody closes.
+        # Ends with the reader, if nobody closes it.
         weakref.finalize(self, self._ahead.close)
+
+    def close(self) -> None:
+        """Ends what is being fetched ahead."""
+        self._ahead.close()
 
     def ensure(self, group: int, columns: Sequence[str] | None, then: Sequence[int] = ()) -> None:
         """Makes sure that a row group is here.

@@ -251,7 +251,8 @@ class RemoteParquet:
         """
         if self._mirror is None:
             return SourceFile(self.path, self.name)
-        return SourceFile(self.path, self.name, ensure=GroupsAhead(self).ensure, prune=self._prune)
+        ahead = GroupsAhead(self)
+        return SourceFile(self.path, self.name, ensure=ahead.ensure, prune=self._prune, close=ahead.close)
 
     def fetch(self, ranges: Sequence[Interval]) -> None:
         """Makes sure that bytes are here.
