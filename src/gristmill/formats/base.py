@@ -20,6 +20,7 @@ import pyarrow as pa
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features.cast import cast_table
 from gristmill.features.infer import Clash, refuse
+from gristmill.features.kinds import Value
 from gristmill.features.schema import Features
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import writing
@@ -322,7 +323,15 @@ def fitter(
     if columns is not None:
         features = Features({name: features[name] for name in columns if name in features})
 
-    return lambda table, row: cast_table(table, features, file=file.name, first_row=row)
+    shape = features.arrow_schema
+    plain = all(type(feature) is Value for feature in features.values())
+
+    def fit(table: pa.Table, row: int) -> pa.Table:
+        if plain and table.schema.equals(shape):  # nothing to check or to change
+            return table.replace_schema_metadata(shape.metadata)
+        return cast_table(table, features, file=file.name, first_row=row)
+
+    return fit
 
 
 @contextlib.contextmanager

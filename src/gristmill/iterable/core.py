@@ -1028,11 +1028,11 @@ class IterableDataset(InfoMixin):
         return self._derive(plans.plan_cast(self._node, features))
 
     def decode(self, enable: bool = True, num_threads: int | None = None) -> IterableDataset:
-        """Says whether media files are decoded when rows are read.
+        """Says whether media files are decoded when rows are read; without columns of media it changes nothing.
 
         Args:
             enable: False gives the path and bytes of each file.
-            num_threads: Decode this many files at the same time.
+            num_threads: Accepted and checked; it has no effect.
 
         Raises:
             InvalidArgumentError: The columns are not known, or `num_threads` is below 1.
