@@ -213,6 +213,11 @@ class InvalidArgumentError(GristmillError, ValueError):
         """Words the error for an argument that must be one of a few names."""
         return cls(f'{name}="{value}" is not known. {suggest(str(value), choices)}')
 
+    @classmethod
+    def from_unknown(cls, start: str, name: str, known: Iterable[str]) -> InvalidArgumentError:
+        """Words the error for something that has no such name; `start` is all that is said before the name."""
+        return cls(f'{start} "{name}". {suggest(name, known)}')
+
 
 class MissingDependencyError(GristmillError, ImportError):
     """A feature needs a library that is not installed."""

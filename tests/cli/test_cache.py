@@ -90,7 +90,7 @@ def test_rm_used_wrongly(run, words, says):
 def test_rm_of_what_is_not_there(run, two):
     status, _, err = run("rm", "oldd", "-y")
     assert status == 1
-    assert '"old"' in err or "old" in err
+    assert 'Nothing in the cache is called "oldd". Did you mean "old"?' in err
 
 
 def test_verify(run, two):

@@ -34,6 +34,9 @@ def test_extract_and_look(run, tmp_path):
     assert told["shown"] == passages[3:5]
     assert told["check"] == "every invariant holds"
     assert told["bytes"] == (tmp_path / "a.docs").stat().st_size
+    status, _, err = run("docsinfo", "a.docs", "-n", "1", "--from", "500")
+    assert status == 2
+    assert "--from: it holds 500, counted from 0" in err
     status, out, _ = run("docsinfo", "a.docs", "-n", "1")
     assert status == 0
     assert "Document 0" in out
@@ -64,7 +67,7 @@ def test_a_damaged_file_is_refused(run, tmp_path):
     (tmp_path / "a.docs").write_bytes(data)
     status, out, err = run("docsinfo", "a.docs")
     assert (status, out) == (1, "")
-    assert "a.docs: was changed after it was written" in err
+    assert "a.docs: it was changed after it was written" in err
     assert run("docsinfo", "a.docs", "--no-check", "--json")[0] == 0
     (tmp_path / "a.docs").write_bytes(data[:-1])
     status, out, err = run("docsinfo", "a.docs", "--no-check")

@@ -541,3 +541,15 @@ def test_a_folder_where_a_cached_piece_should_be(tmp_path):
         ds.map(_unchanged)
     with pytest.raises(FileError, match="xxx"):
         ds.map(_unchanged, cache_file_name=str(tmp_path / ("x" * 300)))
+
+
+def test_a_misspelled_column_is_named_with_those_there_are():
+    ds = Dataset.from_dict({"text": ["a"], "label": [1]})
+    misspelled = r'row 0: There is no column "txt"\. Did you mean "text"\? There are: label, text\.'
+    with pytest.raises(KeyError, match=misspelled) as caught:
+        ds.map(lambda row: {"size": len(row["txt"])})
+    assert caught.value.__cause__.__context__ is None
+    with pytest.raises(KeyError, match=misspelled):
+        ds.map(lambda rows: {"size": rows["txt"]}, batched=True)
+    with pytest.raises(KeyError, match="row 0: KeyError: 'a'"):  # a dict of the function's own
+        ds.map(lambda row: {"size": {}[row["text"]]})

@@ -80,7 +80,7 @@ def choose_entries(
         for name in names:
             if not any(_means(name, entry) for entry in chosen):
                 known = sorted({entry.name for entry in entries})
-                raise InvalidArgumentError.from_choice("name of something in the cache", name, known)
+                raise InvalidArgumentError.from_unknown("Nothing in the cache is called", name, known)
         chosen = [entry for entry in chosen if any(_means(name, entry) for name in names)]
     if older_than is not None:
         chosen = [entry for entry in chosen if entry.age > older_than]

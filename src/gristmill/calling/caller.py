@@ -14,7 +14,7 @@ from gristmill.calling.awaiting import is_async, run_together
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
 from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
-from gristmill.formatting.lazy import Block
+from gristmill.formatting.lazy import Block, missing_column
 from gristmill.formatting.registry import formatter_for
 from gristmill.table.making import check_names
 from gristmill.table.view import View
@@ -121,8 +121,9 @@ class Call:
         return (*((index,) if self.with_indices else ()), *((rank,) if self.with_rank else ()))
 
     def _failed(self, first: int, last: int, error: Exception) -> TransformError:
+        told = missing_column(error) or error
         try:
-            text = str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}"
+            text = str(told) if isinstance(told, GristmillError) else f"{type(error).__name__}: {error}"
         except Exception:  # noqa: BLE001  # an exception whose own text can't be made
             text = type(error).__name__
         return TransformError.from_rows(self.name, first, last, text).also(error)

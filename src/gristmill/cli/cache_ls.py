@@ -31,7 +31,9 @@ kind_option = click.option(
 )
 @click.pass_obj
 def cache_ls(settings: Settings, names: tuple[str, ...], kinds: tuple[Any, ...], sort: str) -> None:
-    """List what is in the caches (all, or what NAMES mean: names, patterns, keys).
+    """List what is in the caches.
+
+    NAMES are names, patterns such as "me/*", or the beginnings of keys; without any, all is listed.
 
     Kinds: prepared (a split ready to be opened), transforms (results of map and others), download (a file from a URL),
     dataset and model (a repository from the Hub), leftover (what a dead process was writing).

@@ -59,7 +59,9 @@ def cache_rm(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Remove things from the caches: what NAMES mean (names, patterns, keys), what is old, what is too much.
+    """Remove things from the caches, by name, age or size.
+
+    NAMES are names, patterns such as "me/*", or the beginnings of keys, as `gristmill cache ls` shows them.
 
     What another process is writing stays; nothing outside the caches is touched, and links are not followed. Models go
     only when they are named, or with --kind model.

@@ -18,7 +18,9 @@ from gristmill.cli.cache_ls import kind_option
 )
 @click.pass_context
 def cache_verify(ctx: click.Context, names: tuple[str, ...], kinds: tuple[Any, ...], fix: bool) -> None:
-    """Check that what is in the caches is what it was (all, or what NAMES mean).
+    """Check that what is in the caches is what it was.
+
+    NAMES are names, patterns such as "me/*", or the beginnings of keys; without any, all is checked.
 
     Prepared files are compared with the checksums taken when they were written, files from the Hub with the hash that
     is their name. The exit status is 1 if something is damaged (with --fix: and could not be removed).

@@ -19,7 +19,7 @@ from gristmill.cli.app import Settings, app
 )
 @click.pass_context
 def demo_command(ctx: click.Context, out: Path) -> None:
-    """Run the main job on the small Hub that ships with Gristmill, offline."""
+    """Run the main job offline, on data shipped with Gristmill."""
     from gristmill.corpus.decisions.run import COLUMNS
     from gristmill.demo.run import SHOWN_COLUMNS, SHOWN_DATASET, run_demo
 

@@ -39,7 +39,9 @@ def docsinfo(
     if not no_check:
         docs.check()
     total = docs.num_conversations if docs.is_chat else len(docs)
-    chosen = range(min(first, total), min(first + count, total))
+    if first > max(total - 1, 0):
+        raise click.BadParameter(f"it holds {total:,}, counted from 0", param_hint="--from")
+    chosen = range(first, min(first + count, total))
     shown = [docs.conversation(i) if docs.is_chat else docs[i] for i in chosen]
     facts = {
         "file": str(file),

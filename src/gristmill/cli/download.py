@@ -34,10 +34,10 @@ def download(
     revision: str,
     jobs: int | None,
 ) -> None:
-    """Fetch the shards FIRST to LAST (both included) of the dataset NAME.
+    """Fetch shards FIRST to LAST of the dataset NAME.
 
     NAME is org/name, or a short name: c4, fineweb (FineWeb-Edu, the 10BT sample), fineweb-2-fra, fineweb-all, smoltalk,
-    tinystories. Without FIRST the shards are listed.
+    tinystories. LAST is fetched too, FIRST alone is one shard, and without it the shards are listed.
 
     Shards come in beside their final names and get these when their hash is right. What is there whole is skipped and
     what was cut off is gone on with, so after a failure run the same command again.
@@ -48,12 +48,12 @@ def download(
 
     got = download_shards(name, first, last, folder=folder, pattern=pattern, revision=revision, workers=jobs)
     settings.output.say(
-        f"{got.repo_id} at {got.commit}: {got.total:,} shards, {got.skipped} were there already"
+        f"{got.repo_id} at {got.commit}; shards there: {got.total:,}, here already: {got.skipped:,}"
     )
     local: list[str | None] = [str(path) for path in got.local]
     local += [None] * (len(got.files) - len(local))
     settings.output.table(
-        f"{len(got.files)} shards, {sum(file.size for _, file in got.files):,} bytes",
+        f"Shards, {sum(file.size for _, file in got.files):,} bytes",
         ["shard", "file", "bytes", "path"],
         [(number, file.path, file.size, path) for (number, file), path in zip(got.files, local, strict=True)],
         json_value={

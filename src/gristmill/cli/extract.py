@@ -40,10 +40,10 @@ def extract_command(
     numbers: tuple[str, ...],
     threads: int | None,
 ) -> None:
-    """Take the text out of Parquet FILES (paths, patterns, hf:// or http(s) URLs).
+    """Take the text of Parquet FILES into .docs files.
 
-    A chat column keeps the role of each message and where each conversation begins. Text that is not UTF-8 is refused
-    with its row. The same files give the same bytes.
+    FILES are paths, patterns, hf:// or http(s) URLs. A chat column keeps the role of each message and where each
+    conversation begins. Text that is not UTF-8 is refused with its row. The same files give the same bytes.
 
     Example: gristmill extract "shards/*.parquet" -o train.docs
     """

@@ -55,7 +55,12 @@ def fetch_decisions_command(
     revisions: tuple[str, ...],
     allow_unlicensed: bool,
 ) -> None:
-    """Turn Hub datasets into typed decision records (JSONL, one file a source)."""
+    """Turn Hub datasets into typed decision records.
+
+    Each source becomes a file of JSON lines; DATA_LICENSES.md lists where its rows are from. `gristmill stats` counts them.
+
+    Example: gristmill fetch-decisions --only boolq,arc --cap 200
+    """
     from gristmill.corpus.decisions import Limits, fetch_decisions, read_source
     from gristmill.corpus.decisions.run import COLUMNS
 

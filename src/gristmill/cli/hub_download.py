@@ -31,7 +31,9 @@ from gristmill.cli.app import Settings, hub_group
 def hub_download(
     settings: Settings, repo: str, files: tuple[str, ...], revision: str, repo_type: str, folder: Path | None
 ) -> None:
-    """Download FILES of REPO (all, if none are named; * and ? match as in a shell).
+    """Download FILES of the repository REPO, or all of it.
+
+    In FILES, * and ? match as in a shell.
 
     The commit is fixed first; what is there whole is not fetched again, and a download that was cut off goes on where
     it stopped.

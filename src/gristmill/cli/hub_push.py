@@ -35,9 +35,10 @@ def hub_push(
     message: str | None,
     num_proc: int | None,
 ) -> None:
-    """Publish SOURCE as the dataset REPO: Parquet files and a card, in one commit.
+    """Publish SOURCE as the dataset REPO, in one commit.
 
-    SOURCE is a data file, a folder of them, or what save_to_disk made. Run it again after a failure: what has arrived is not sent a second time.
+    SOURCE is a data file, a folder of them, or what save_to_disk made; it becomes Parquet files and a card. Run it again
+    after a failure: what has arrived is not sent a second time.
 
     Example: gristmill hub push reviews/ me/reviews
     """

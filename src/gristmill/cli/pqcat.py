@@ -19,7 +19,9 @@ from gristmill.errors import InvalidArgumentError
 )
 @click.pass_obj
 def pqcat(settings: Settings, file: str, column: str, levels: bool, rows: str) -> None:
-    """Print COLUMN of a Parquet FILE, one line an entry: row, levels if asked for, value.
+    """Print a COLUMN of a Parquet FILE, with its levels.
+
+    One line an entry: row, levels if asked for, value.
 
     FILE is a path, an http(s) URL, or hf://datasets/org/name[@revision]/path; only what holds the rows is fetched.
     COLUMN is the path of a leaf as pqinfo shows it, such as messages.list.element.content; a beginning is enough if

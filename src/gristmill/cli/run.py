@@ -20,7 +20,7 @@ from gristmill.cli.app import app
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run_command(module: bool, script: str, arguments: tuple[str, ...]) -> None:
-    """Run a Python SCRIPT in which `import datasets` is Gristmill.
+    """Run a SCRIPT whose `import datasets` is Gristmill.
 
     Everything after SCRIPT is for the script.
     """

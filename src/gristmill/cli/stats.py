@@ -19,7 +19,10 @@ from gristmill.cli.app import Settings, app
 )
 @click.pass_obj
 def stats_command(settings: Settings, data: Path) -> None:
-    """Count a folder of decision records; write STATS.md and report.html into it."""
+    """Count a folder of decision records and write a report.
+
+    STATS.md is for reading; report.html has plots, and is one page that needs nothing else.
+    """
     from gristmill.corpus.report import COLUMNS, write_report
 
     report = write_report(data)

@@ -101,5 +101,6 @@ def _check_digest(docs: MappedDocs) -> None:
         digests.append(digest.intdigest().to_bytes(8, "little"))
     if section_digest(b"".join(digests)) != header.digest:
         raise FileFormatError.at(
-            "was changed after it was written: the checksum over its content does not match", file=docs.name
+            "it was changed after it was written: the checksum over its content does not match",
+            file=docs.name,
         )

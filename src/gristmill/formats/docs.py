@@ -106,9 +106,11 @@ def open_docs(path: Any, name: str = "") -> MappedDocs:
     expected = header.text_at + int(offsets[-1])
     if expected != size:
         problem = "is cut off" if size < expected else "has bytes behind its end"
-        raise FileFormatError.at(f"{problem}: it should have {expected:,} bytes and has {size:,}", file=name)
+        raise FileFormatError.at(
+            f"it {problem}: it should have {expected:,} bytes and has {size:,}", file=name
+        )
     if offsets[0] or (header.is_chat and (starts[0] or starts[-1] != header.documents)):
-        raise FileFormatError.at("does not begin or end with its first or last document", file=name)
+        raise FileFormatError.at("it does not begin or end with its first or last document", file=name)
     return MappedDocs(header, offsets, roles, starts, data[header.text_at :], data, name)
 
 

@@ -81,7 +81,7 @@ def choose_column(
             raise DataError.at(
                 f"there is no column of text or messages under a common name; the columns are: {', '.join(schema.names)}",
                 file=file,
-                remedy="Name the one to take.",
+                remedy="Name the one to take: column=, or --column.",
             )
         column = candidates[0]
     if column not in schema.names:

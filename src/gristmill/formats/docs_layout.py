@@ -149,7 +149,7 @@ def parse_header(data: bytes, size: int, file: object) -> Header:
 
     def wrong(problem: str) -> FileFormatError:
         error: FileFormatError = FileFormatError.at(
-            problem, file=file, remedy="Write it again, for example with `gristmill extract`."
+            f"it {problem}", file=file, remedy="Write it again, for example with `gristmill extract`."
         )
         return error
 

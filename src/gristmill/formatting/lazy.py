@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from gristmill.errors import ColumnNotFoundError
 from gristmill.table.view import View
 
 
@@ -178,8 +179,11 @@ class LazyRow(_Lazy):
         try:
             value = self._columns[key][self._position]
         except KeyError:
-            return super().__getitem__(key)
-        return value if type(value) in _UNCHANGEABLE else super().__getitem__(key)
+            pass  # looked for outside of this clause, so that an error is told alone
+        else:
+            if type(value) in _UNCHANGEABLE:
+                return value
+        return super().__getitem__(key)
 
     def _keep(self, key: str, value: Any) -> None:
         self._columns = _NOTHING
@@ -207,3 +211,24 @@ class LazyBatch(_Lazy):
 
     def _stored(self, key: str) -> Any:
         return self._block.column(key)
+
+
+def missing_column(error: Exception) -> ColumnNotFoundError | None:
+    """Words the error of a row or batch that was asked for a column it has not.
+
+    They raise a plain KeyError: functions may try columns row after row, and the wording takes ten times as long as all
+    else about a row.
+
+    Args:
+        error: What the user's function raised.
+
+    Returns:
+        The error with the columns that there are; None if it is about something else.
+    """
+    trace = error.__traceback__
+    if type(error) is not KeyError or trace is None:
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    asked = trace.tb_frame.f_locals.get("self")
+    return ColumnNotFoundError.from_name(error.args[0], asked) if isinstance(asked, _Lazy) else None

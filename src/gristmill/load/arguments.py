@@ -193,4 +193,4 @@ def _check_spelling(options: Iterable[str], arguments: Sequence[str]) -> None:
             continue
         formats = [get_format(format) for format in known_formats()]
         if not any(name in {field.name for field in dataclasses.fields(one.options)} for one in formats):
-            raise InvalidArgumentError.from_choice("argument of load_dataset", name, arguments)
+            raise InvalidArgumentError.from_unknown("load_dataset has no argument", name, arguments)
