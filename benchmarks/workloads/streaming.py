@@ -20,7 +20,28 @@ def shards(case: Case) -> list[str]:
     rows = case.count(ROWS)
     if not (folder / "whole").exists():
         folder.mkdir(exist_ok=True)
-        words = ["the", "of", "and", "to", "in", "is", "that", "it", "was", "for", "on", "are", "as", "with", "his", "they", "at", "be", "this", "from"]
+        words = [
+            "the",
+            "of",
+            "and",
+            "to",
+            "in",
+            "is",
+            "that",
+            "it",
+            "was",
+            "for",
+            "on",
+            "are",
+            "as",
+            "with",
+            "his",
+            "they",
+            "at",
+            "be",
+            "this",
+            "from",
+        ]
         for number in range(SHARDS):
             draws = np.random.default_rng(number)
             texts = [" ".join(words[w] for w in row) for row in draws.integers(0, len(words), (rows, 12))]

@@ -548,7 +548,9 @@ def test_a_misspelled_column_is_named_with_those_there_are():
     misspelled = r'row 0: There is no column "txt"\. Did you mean "text"\? There are: label, text\.'
     with pytest.raises(KeyError, match=misspelled) as caught:
         ds.map(lambda row: {"size": len(row["txt"])})
-    assert caught.value.__cause__.__context__ is None
+    cause = caught.value.__cause__
+    assert cause is not None
+    assert cause.__context__ is None
     with pytest.raises(KeyError, match=misspelled):
         ds.map(lambda rows: {"size": rows["txt"]}, batched=True)
     with pytest.raises(KeyError, match="row 0: KeyError: 'a'"):  # a dict of the function's own
