@@ -1,5 +1,7 @@
 import pickle
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -256,6 +258,43 @@ def test_text_that_is_not_utf8_names_its_document(texts):
         docs[3]
     with pytest.raises(FileFormatError, match="document 3 is not valid UTF-8"):
         docs.check()
+
+
+LARGE = """
+import os, random, sys
+import numpy as np
+from gristmill import DocsFile
+from gristmill.formats.docs_layout import plan
+
+path, documents, size = sys.argv[1], 1_000_000, 10_000
+header = plan(documents, None)
+with open(path, "wb") as file:
+    file.write(header.to_bytes())
+    file.write(np.arange(0, (documents + 1) * size, size, dtype="<u8"))
+    file.truncate(header.text_at + documents * size)  # ten gigabytes of holes, which read as zeros
+
+def resident():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("RssFile")) // 1024
+
+before = resident()
+docs = DocsFile(path)
+opened = resident()
+chosen = random.Random(1).sample(range(documents), 1000)
+assert all(docs[number] == "\\0" * size for number in chosen)
+print(len(docs), opened - before, resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident pages are read from /proc")
+def test_ten_gigabytes_of_which_a_thousand_documents_are_read(tmp_path):
+    command = [sys.executable, "-c", LARGE, str(tmp_path / "large.docs")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    documents, opening, reading = map(int, done.stdout.split())
+    assert documents == 1_000_000
+    assert opening < 2  # megabytes: the header and the last offset
+    # 10 MB of text and 8 MB of offsets; the kernel maps up to 64 kB around each page that is touched.
+    assert reading < 1000 * 2 * 0.064 + 20
 
 
 @given(st.lists(st.one_of(st.none(), st.text(max_size=8)), max_size=12), st.integers(1, 5))
