@@ -208,3 +208,15 @@ def test_a_card_leads_nowhere_else(tmp_path, path):
         (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {entry}\n---\n")
         with pytest.raises((CardError, UnsafePathError, DataFilesNotFoundError)):
             load_dataset(str(folder))
+
+
+def test_the_url_of_a_data_file_is_a_name(shelf):
+    assert rows(f"{shelf}/test.csv") == rows("csv", data_files=f"{shelf}/test.csv") == {"train": [4]}
+    assert next(iter(load_dataset(f"{shelf}/test.csv", split="train", streaming=True))) == {"a": 4}
+    with pytest.raises(DataFilesNotFoundError, match=r"shelf/tset\.csv"):
+        rows(f"{shelf}/tset.csv")
+    for wrong in ("https://huggingface.co/datasets/google/boolq", "hf://datasets/google/boolq"):
+        with pytest.raises(InvalidArgumentError, match="by its name alone, namespace/name"):
+            rows(wrong)
+    with pytest.raises(InvalidArgumentError, match="data_files=URLS"):
+        rows(f"{shelf}/test.csv", data_files="a.csv")

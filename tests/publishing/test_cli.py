@@ -38,3 +38,11 @@ def test_no_such_split_and_no_such_folder(server, tmp_path, capsys):
     assert run(tmp_path / "one", REPO, "--split", "tset") != 0
     assert "train" in capsys.readouterr().err
     assert run(tmp_path / "none", REPO) != 0
+
+
+def test_a_name_without_owner_needs_a_token(server, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr("gristmill.hub.writing.find_token", lambda token: None)
+    Dataset.from_dict({"a": [1]}).save_to_disk(tmp_path / "one")
+    assert run(tmp_path / "one", "reviews") == 1
+    assert "The name reviews says no owner" in capsys.readouterr().err

@@ -46,7 +46,7 @@ from gristmill.hub.client import HubClient
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 
-__all__ = ["Request", "Resolved", "from_file", "from_format", "from_place"]
+__all__ = ["Request", "Resolved", "from_file", "from_format", "from_place", "from_url"]
 
 T = TypeVar("T")
 _log = get_logger(__name__)
@@ -206,6 +206,31 @@ def from_format(format: str, request: Request) -> Resolved:
     else:
         expected = f'paths of {format} files, for example load_dataset("{format}", data_files="a.{format}")'
         raise InvalidArgumentError.from_value("data_files", None, expected)
+    return _of_format(format, files, request)
+
+
+def from_url(url: str, request: Request) -> Resolved:
+    """Resolves ``load_dataset("https://example.org/a.csv")``, as if it were named in ``data_files=`` of its format.
+
+    Args:
+        url: Where the data file is.
+        request: What else is asked for.
+
+    Raises:
+        InvalidArgumentError: Its suffix is none of a known format, or other files are named as well.
+        HubError: The Hub refuses or can't be reached.
+    """
+    format = format_of(url.partition("?")[0])
+    if format is None or request.own_files:
+        expected = (
+            "the URL of one data file, such as https://.../a.csv; what is on the Hub goes by its name alone, namespace/name, "
+            'and other files by load_dataset("csv", data_files=URLS)'
+        )
+        raise InvalidArgumentError.from_value("path", url, expected)
+    return _of_format(format, request.find(url, None), request)
+
+
+def _of_format(format: str, files: Mapping[str, Sequence[DataFile]], request: Request) -> Resolved:
     place = Place(format, format, format, f"the {format} files")
     return _resolved(place, DataConfig(request.name or "default", {}), files, request, format=format)
 

@@ -24,7 +24,9 @@ def show(
 ) -> None:
     """Show the columns and first rows of a dataset.
 
-    NAME is a name on the Hub (org/name), a folder, or a data file.
+    NAME is a name on the Hub (org/name), a folder, or a data file: its path, or its URL (https://, hf:// and others).
+
+    Example: gristmill show google/boolq --split "train[:10%]"
     """
     from gristmill.load import preview_dataset
 

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from gristmill import config
 from gristmill._version import __version__
 from gristmill.errors import (
+    AccessError,
     HubError,
     HubResponseError,
     IncompleteBodyError,
@@ -141,6 +142,10 @@ class BranchWriter:
         self._policy = policy or RetryPolicy()
         self.repo_id = repo_id
         if "/" not in repo_id:
+            if not self._api.token:
+                problem = f"The name {repo_id} says no owner, and without a token there is none to take"
+                remedy = "Call it owner/name; or run `hf auth login`, or set HF_TOKEN to a token of that Hub"
+                raise AccessError.at_url(problem, self.endpoint, None, remedy)
             name = self._remote.call("ask whose token this is", self._api.whoami)["name"]
             self.repo_id = f"{name}/{repo_id}"
         self._begin(private, make)

@@ -14,8 +14,9 @@ from gristmill.build.opening import OpenSplit, open_prepared
 from gristmill.build.places import Place, bucket_place, folder_place, repo_place
 from gristmill.build.prepare import is_prepared
 from gristmill.build.records import LoadRecord, now, read_records, request_key, write_record
-from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place
+from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place, from_url
 from gristmill.build.source import SplitSource
+from gristmill.build.user_files import has_scheme
 from gristmill.errors import (
     DatasetNotFoundError,
     DatasetScriptError,
@@ -126,6 +127,8 @@ def locate(path: str, revision: str, request: Request, cache: Path) -> Located:
     kind = _kind_of(here)
     if kind == "file":
         return Located(None, lambda _: from_file(here, request))
+    if kind is None and has_scheme(path):
+        return Located(None, lambda _: from_url(path, request))
     if kind == "folder":
         place = folder_place(here, lenient)
     else:

@@ -126,8 +126,8 @@ def load_dataset(
     of which commit it is from.
 
     Args:
-        path: A Hub name (``"nyu-mll/glue"``), a bucket (``"buckets/me/data/folder"``), a folder or data file, or a format
-            (``"csv"``, with `data_files`).
+        path: A Hub name (``"nyu-mll/glue"``), a bucket (``"buckets/me/data/folder"``), a folder, a data file or
+            its URL, or a format (``"csv"``, with `data_files`).
         name: The config, where the dataset has several.
         data_dir: A folder inside the dataset; with a format, the folder to look for files in.
         data_files: Paths, patterns or URLs (``https://``, ``hf://``, any that fsspec knows, ``zip://inside::outside``):

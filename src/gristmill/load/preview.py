@@ -51,7 +51,7 @@ def preview_dataset(
     """Looks at the columns and first rows of a dataset.
 
     Args:
-        path: A name on the Hub, a folder, or a data file.
+        path: A name on the Hub, a folder, a data file or its URL.
         config: The config, where the dataset has several.
         split: A split or slice; the first split if left out. Only its files are fetched.
         rows: How many rows to give, at most.
