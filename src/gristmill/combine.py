@@ -124,8 +124,8 @@ def _checked(datasets: Any, what: str) -> list[Any]:
             )
         if isinstance(dataset, Dataset) != isinstance(several[0], Dataset):
             raise InvalidArgumentError(
-                f"Number {position} of the list is a {type(dataset).__name__}, and the first is a "
-                f"{type(several[0]).__name__}; make streams of all with to_iterable_dataset()."
+                f"Number {position} of the list and the first are not of one kind "
+                f"({type(dataset).__name__}, {type(several[0]).__name__}); make streams of all with to_iterable_dataset()."
             )
     return several
 

@@ -106,7 +106,7 @@ def test_dicts(csv, tmp_path):
 def test_mistakes(csv, tmp_path):
     with pytest.raises(DataFilesNotFoundError, match="nothing"):
         Dataset.from_csv(tmp_path / "nothing.csv")
-    with pytest.raises(InvalidArgumentError, match="csv option"):
+    with pytest.raises(InvalidArgumentError, match="csv has no option"):
         Dataset.from_csv(csv, nonsense=1)
     with pytest.raises(DatasetGenerationError, match="row"):
         Dataset.from_csv(csv, features=Features({"n": Value("int8"), "s": Value("string")}))

@@ -98,7 +98,7 @@ class ReaderTests:
             self.read(file, schema=pa.schema({"other": pa.int8()}))
 
     def test_unknown_option_lists_the_known_ones(self, file):
-        with pytest.raises(InvalidArgumentError, match=f"{self.format} option"):
+        with pytest.raises(InvalidArgumentError, match=f'{self.format} has no option "nonsense"'):
             self.read(file, options={"nonsense": 1})
 
     def test_missing_file(self, tmp_path):

@@ -2,11 +2,12 @@
 
 import json
 
+import fsspec
 import pytest
 
 from gristmill import IterableDataset, IterableDatasetDict, load_dataset
 from gristmill.dataset import Dataset
-from gristmill.errors import InvalidArgumentError, SplitNotFoundError
+from gristmill.errors import ColumnNotFoundError, InvalidArgumentError, SplitNotFoundError
 
 
 @pytest.fixture
@@ -53,3 +54,18 @@ def test_slices_from_the_end_need_a_known_length(tmp_path):
     assert list(four) == [{"a": 4}, {"a": 5}]
     with pytest.raises(InvalidArgumentError, match=r"train\[-2:\]"):
         load_dataset("json", data_files=rows, streaming=True, split="train[-2:]")
+
+
+def test_a_column_that_is_not_there(folder, tmp_path):
+    with pytest.raises(ColumnNotFoundError, match='no column "b"'):
+        load_dataset(str(folder), columns=["b"], split="train", streaming=True)
+    # Of a file that is far away, or whose text is still to be read, it is known with the first rows.
+    fsspec.filesystem("memory").pipe("/columns/a.parquet", (folder / "test-0.parquet").read_bytes())
+    far = load_dataset("memory://columns/a.parquet", columns=["b"], split="train", streaming=True)
+    with pytest.raises(ColumnNotFoundError, match=r'no column "b"\. There are: a\.'):
+        next(iter(far))
+    (tmp_path / "a.csv").write_text("text,stars\ngood,5\n")
+    for columns in (["txt"], ["text", "txt"]):
+        rows = load_dataset(str(tmp_path / "a.csv"), columns=columns, split="train", streaming=True)
+        with pytest.raises(ColumnNotFoundError, match=r'a\.csv: there is no column "txt"\. Did you mean'):
+            next(iter(rows))

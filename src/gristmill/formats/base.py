@@ -76,7 +76,7 @@ class Format(ABC, Generic[Options]):
         known = [field.name for field in dataclasses.fields(self.options)]
         for name in given:
             if name not in known:
-                raise InvalidArgumentError.from_choice(f"{self.name} option", str(name), known)
+                raise InvalidArgumentError.from_unknown(f"{self.name} has no option", str(name), known)
         parsed: Options = self.options(**given)
         return parsed
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import FileMissingError
+from gristmill.errors import ColumnNotFoundError, FileMissingError
 from gristmill.features import Features
 from gristmill.formats.loose import LooseRows, read_loosely
 from gristmill.formats.registry import get_format
@@ -21,6 +21,9 @@ from gristmill.iterable.order import Order
 from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
 from gristmill.iterable.sources import Source
 from gristmill.table.selection import IndexVector
+
+# In the others a column may begin in a later row.
+_COLUMNS_ARE_FIXED = frozenset({"arrow", "csv", "parquet"})
 
 
 @dataclass(frozen=True)
@@ -121,11 +124,17 @@ class Files(Source):
             columns: Only these columns are read.
             filters: Only rows that pass are read, see `Format.read`.
             skips: Leave out rows that can't be read, and tell of them.
+
+        Raises:
+            ColumnNotFoundError: One of `columns` is not among the features.
         """
         pieces = tuple(Piece(number) for number in range(len(files)))
         names = None if columns is None else tuple(columns)
         if features is not None and names is not None:
-            features = Features({name: features[name] for name in names if name in features})
+            for name in names:
+                if name not in features:
+                    raise ColumnNotFoundError.from_name(name, features)
+            features = Features({name: features[name] for name in names})
         return cls(
             Order(len(pieces)),
             features,
@@ -249,6 +258,8 @@ class _FileStream(Stream):
                 if _is_behind(piece, position):
                     break
                 block = _block(read, self._node.features)
+                if self._first:
+                    _check_columns(self._node, piece, block)
                 if piece.end is not None:
                     block = block.slice(0, min(block.num_rows, piece.end - position.row))
                 dropped = min(self._skip, block.num_rows)
@@ -294,6 +305,22 @@ class _FileStream(Stream):
         self._shard = len(self._shards)
         if self._ahead is not None:
             self._ahead.close()
+
+
+def _check_columns(node: Files, piece: Piece, block: Block) -> None:
+    """Refuses a column that a file does not have, where it was not known before what it has.
+
+    Raises:
+        ColumnNotFoundError: It has no such column.
+    """
+    if node.columns is None or node.features is not None or node.format not in _COLUMNS_ARE_FIXED:
+        return
+    there = block.columns if isinstance(block, Columns) else node.columns
+    for name in node.columns:
+        if name not in there:
+            file = node.files[piece.file].local()
+            schema = None if node.format == "csv" else get_format(node.format).infer_schema(file)
+            raise ColumnNotFoundError.from_name(name, there if schema is None else schema.names, file.name)
 
 
 def _block(rows: LooseRows, features: Features | None) -> Block:

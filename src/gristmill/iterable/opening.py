@@ -35,6 +35,7 @@ def files_of_source(source: SplitSource, skips: bool = False) -> Node:
 
     Raises:
         SchemaConflictError: Columns of a name have no common type.
+        ColumnNotFoundError: A column asked for is not among those that are known.
         FileFormatError: A schema can't be read, or an archive is damaged.
     """
     source = enter_archives(source)
@@ -66,7 +67,9 @@ def _fetched(source: SplitSource, file: DataFile) -> Path:
 
 def _found(source: SplitSource, files: Sequence[StreamFile]) -> Features | None:
     if source.format not in _SCHEMA_AT_HAND or not files or any(file.path is None for file in files):
-        return source.card_features
+        card = source.card_features
+        # A column that the card knows nothing of is looked for in the files.
+        return card if card is not None and set(source.columns or ()) <= set(card) else None
     format = get_format(source.format)
     columns = SplitColumns(source.card_features, format.clash(source.options))
     for file in files:
