@@ -74,7 +74,7 @@ def test_mistakes(ds, con):
         Dataset.from_sql("SELECT * FROM nothing", con)
     with pytest.raises(InvalidArgumentError, match="two columns"):
         Dataset.from_sql("SELECT 1 AS a, 2 AS a", con)
-    with pytest.raises(InvalidArgumentError, match="sql has no option"):
+    with pytest.raises(InvalidArgumentError, match="from_sql has no option"):
         Dataset.from_sql("SELECT 1", con, nonsense="a")
     with pytest.raises(InvalidArgumentError, match="columns="):
         Dataset.from_sql("SELECT 1 AS a", con, columns=["a"])

@@ -85,7 +85,7 @@ def query_file(sql: Any, con: Any, folder: Path, **options: Any) -> Path:
 def _parsed(sql: Any, con: Any, options: dict[str, Any]) -> SqlOptions:
     for name in options:
         if name not in _OPTIONS:
-            raise InvalidArgumentError.from_choice("sql option", name, _OPTIONS)
+            raise InvalidArgumentError.from_unknown("from_sql has no option", name, _OPTIONS)
     return SqlOptions(sql, con, **options)
 
 

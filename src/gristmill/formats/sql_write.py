@@ -64,7 +64,7 @@ def write_sql(
     """
     known = ["if_exists", "index", "index_label", "schema", "dtype", "chunksize", "method"]
     for option in options:
-        raise InvalidArgumentError.from_choice("to_sql option", option, known)
+        raise InvalidArgumentError.from_unknown("to_sql has no option", option, known)
     if method not in (None, "multi"):
         raise InvalidArgumentError.from_value("method", method, 'None or "multi": rows are sent in batches')
     size = batch_size or chunksize or 1000
