@@ -26,6 +26,7 @@ def hub(tmp_path):
             HF_HUB_CACHE=tmp_path / "hub",
             HF_DATASETS_CACHE=tmp_path / "datasets",
             DOWNLOADED_DATASETS_PATH=tmp_path / "datasets" / "downloads",
+            EXTRACTED_DATASETS_PATH=tmp_path / "datasets" / "downloads" / "extracted",
             HF_ENDPOINT=hub.url,
             HF_HUB_OFFLINE=False,
         ),
