@@ -119,6 +119,12 @@ class Custom(Exception):
         self.hint = hint
 
 
+@pytest.mark.parametrize("cause", [StopIteration(3), StopAsyncIteration()])
+def test_a_failed_function_ends_no_loop_it_is_called_in(cause):
+    error = TransformError.from_rows("f", 3, 3, str(cause)).also(cause)
+    assert not isinstance(error, type(cause))
+
+
 @pytest.mark.parametrize(
     "cause",
     [
@@ -126,7 +132,6 @@ class Custom(Exception):
         KeyError("k"),
         FileNotFoundError(2, "no", "f"),
         UnicodeDecodeError("utf-8", b"a", 0, 1, "bad"),
-        StopIteration(3),
         Custom(7, hint="h"),
         ColumnNotFoundError.from_name("a", ["b"]),
         ImportError("m", name="n"),

@@ -317,10 +317,9 @@ def test_giving_away(ds, tmp_path):
 
 
 def test_what_is_to_come_says_so(ds):
-    for name in ("push_to_hub",):
-        with pytest.raises(NotThereYetError, match=f"Dataset.{name}"):
-            getattr(ds, name)
-        assert not hasattr(ds, name)
+    with pytest.raises(NotThereYetError, match=r"Dataset\.from_spark"):
+        _ = ds.from_spark
+    assert not hasattr(ds, "from_spark")
 
 
 def test_dicts_of_splits(ds):

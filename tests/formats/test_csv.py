@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import (
@@ -415,7 +415,7 @@ def test_a_field_of_100_megabytes(path):
     assert got[1].as_py() == "z"
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     st.lists(st.lists(cells.filter(lambda cell: cell is not None), min_size=2, max_size=2), min_size=1, max_size=6),
     st.sampled_from([";", "|", "§", "\t"]), st.sampled_from(["'", "´"]), st.booleans(), st.sampled_from([None, "#"]),

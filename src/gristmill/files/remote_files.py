@@ -53,9 +53,9 @@ def find_remote(pattern: str, options: Mapping[str, Any] | None = None) -> list[
 
     Example:
         >>> import fsspec
-        >>> _ = fsspec.filesystem("memory").pipe("/shelf/b.csv", b"a")
-        >>> [file.url for file in find_remote("memory://shelf/*.csv")]
-        ['memory:///shelf/b.csv']
+        >>> _ = fsspec.filesystem("memory").pipe("/find-remote/b.csv", b"a")
+        >>> [file.url for file in find_remote("memory://find-remote/*.csv")]
+        ['memory:///find-remote/b.csv']
     """
     with _talking(pattern):
         system, path = open_system(pattern, options)
