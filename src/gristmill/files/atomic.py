@@ -88,14 +88,17 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+def atomic_file(
+    path: str | os.PathLike[str], mode: str = "wb", *, make_folder: bool = True
+) -> Iterator[IO[Any]]:
     """Opens a file for writing that appears under its name only when the block ends without an error.
 
     What is written to a device or a pipe goes straight there.
 
     Args:
-        path: Final name; its folder is made if needed.
+        path: Final name.
         mode: ``"wb"`` or ``"w"`` (text, UTF-8, the same line ends on every system).
+        make_folder: Make its folder if needed; if not, a folder that is gone is an error.
 
     Yields:
         The open file.
@@ -118,7 +121,8 @@ def atomic_file(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[A
         return
     temporary = temporary_name(final)
     try:
-        final.parent.mkdir(parents=True, exist_ok=True)
+        if make_folder:
+            final.parent.mkdir(parents=True, exist_ok=True)
         file = _open(temporary, mode)
     except OSError as error:
         raise FileError.from_os_error("write", final, error) from error

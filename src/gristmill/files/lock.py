@@ -118,13 +118,16 @@ def _abandoned(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def lock(path: str | os.PathLike[str], timeout: float | None = None, poll: float = 0.05) -> Iterator[None]:
+def lock(
+    path: str | os.PathLike[str], timeout: float | None = None, poll: float = 0.05, make_folder: bool = True
+) -> Iterator[None]:
     """Holds a lock between processes for the length of a ``with`` block.
 
     Args:
         path: The lock file, by convention the locked thing's name plus ``.lock``; deleted when the block ends.
         timeout: Seconds to wait before giving up; None waits as long as it takes.
         poll: Seconds between two tries.
+        make_folder: Make the folder it lies in if needed; if not, a folder that is gone is an error.
 
     Raises:
         LockTimeoutError: Another process still holds the lock after `timeout` seconds; the message names it.
@@ -137,7 +140,8 @@ def lock(path: str | os.PathLike[str], timeout: float | None = None, poll: float
     """
     final = Path(path)
     try:
-        final.parent.mkdir(parents=True, exist_ok=True)
+        if make_folder:
+            final.parent.mkdir(parents=True, exist_ok=True)
         held, handle = _acquire(final, timeout, poll)
     except LockTimeoutError:
         raise

@@ -81,7 +81,8 @@ class History:
         Raises:
             FileNotFoundError: There is no repository (any more).
         """
-        with lock(self.inside() / "lock", poll=0.01):
+        # The folder may go between the two: made again by the lock, a deleted repository would come back.
+        with lock(self.inside() / "lock", poll=0.01, make_folder=False):
             yield
 
     def inside(self, *names: str) -> Path:
@@ -226,7 +227,7 @@ class History:
     def keep(self, content: bytes, id: str) -> None:
         """Stores a small content under an id that is known to be its."""
         if not self.has(id, len(content)):
-            with atomic_file(self._place(id)) as file:
+            with atomic_file(self._place(id), make_folder=False) as file:
                 file.write(content)
 
     def _place(self, id: str) -> Path:
@@ -255,7 +256,7 @@ class History:
         try:
             os.link(os.path.realpath(file), temporary)
         except OSError:
-            with file.open("rb") as source, atomic_file(final) as target:
+            with file.open("rb") as source, atomic_file(final, make_folder=False) as target:
                 shutil.copyfileobj(source, target, 1024 * 1024)
         else:
             temporary.replace(final)
@@ -282,7 +283,7 @@ def _commit_id(commit: Commit, files: list[tuple[str, Stored]]) -> str:
 
 
 def _write(path: Path, value: object) -> None:
-    with atomic_file(path, "w") as file:
+    with atomic_file(path, "w", make_folder=False) as file:
         json.dump(value, file, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -83,7 +83,7 @@ class XorbStore:
         if file.sha256 is None:
             raise bad_request("The shard does not say the sha256 of a file.")
         # A client that lost patience sends the shard again while the first is being worked on.
-        with lock(self.history.inside(self.folder.name) / f"{file.sha256}.lock"):
+        with lock(self.history.inside(self.folder.name) / f"{file.sha256}.lock", make_folder=False):
             if self.history.has(file.sha256, file.size):
                 return False
             if shutil.disk_usage(self.folder).free < file.size:
