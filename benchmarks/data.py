@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 _VERSION = "2"
-_WORDS = [
+WORDS = [
     "the",
     "of",
     "and",
@@ -137,7 +137,7 @@ def _rows(count: int, words: int) -> Any:
     import pyarrow as pa
 
     random = np.random.default_rng(count)
-    chosen = np.array(_WORDS)[random.integers(0, len(_WORDS), (count, words))]
+    chosen = np.array(WORDS)[random.integers(0, len(WORDS), (count, words))]
     text = [" ".join(row) + ("" if i % 50 else ', "é" \\ 日本') for i, row in enumerate(chosen.tolist())]
     return pa.table(
         {

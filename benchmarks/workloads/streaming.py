@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from case import Case, workload
+from data import WORDS
 
 SHARDS, ROWS = 20, 15_000
 
@@ -20,28 +21,7 @@ def shards(case: Case) -> list[str]:
     rows = case.count(ROWS)
     if not (folder / "whole").exists():
         folder.mkdir(exist_ok=True)
-        words = [
-            "the",
-            "of",
-            "and",
-            "to",
-            "in",
-            "is",
-            "that",
-            "it",
-            "was",
-            "for",
-            "on",
-            "are",
-            "as",
-            "with",
-            "his",
-            "they",
-            "at",
-            "be",
-            "this",
-            "from",
-        ]
+        words = WORDS[:20]
         for number in range(SHARDS):
             draws = np.random.default_rng(number)
             texts = [" ".join(words[w] for w in row) for row in draws.integers(0, len(words), (rows, 12))]
