@@ -12,6 +12,7 @@ from gristmill.build.write_group import Job, Run, same_columns
 from gristmill.build.write_split import WrittenSplit, origins_of, settle_features
 from gristmill.features import Features
 from gristmill.features.cast import cast_table
+from gristmill.features.columnless import with_metadata
 from gristmill.formats.arrow import is_mappable
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
@@ -71,6 +72,8 @@ def with_columns(table: pa.Table, features: Features) -> pa.Table | None:
     schema = features.arrow_schema
     if table.schema.names != schema.names or table.schema.types != schema.types:
         return None
+    if not schema.names:
+        return with_metadata(table, schema.metadata)
     return pa.Table.from_arrays(table.columns, schema=schema)
 
 

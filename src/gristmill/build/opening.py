@@ -24,6 +24,7 @@ from gristmill.build.shards import read_files
 from gristmill.build.split_spec import SplitPart
 from gristmill.errors import FileFormatError
 from gristmill.features import Features
+from gristmill.features.columnless import concat_tables
 from gristmill.files.borders import reading
 from gristmill.info import DatasetInfo
 from gristmill.splits import SplitInfo
@@ -131,7 +132,7 @@ def _open_files(folder: Path, files: Sequence[Path], features: Features, in_memo
         if table is None:
             raise FileFormatError.at(f"has other columns than {folder}/dataset_info.json names", file=file)
         tables.append(table)
-    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+    return tables[0] if len(tables) == 1 else concat_tables(tables)
 
 
 def _read_info(folder: Path) -> tuple[DatasetInfo, SplitInfo]:
@@ -190,7 +191,7 @@ def join_parts(parts: Sequence[SplitPart], opened: Mapping[str, OpenSplit]) -> O
         if split.origins is not None:
             origins.append(split.origins.slice(rows.start, len(rows)))
     return OpenRows(
-        pa.concat_tables(tables),
+        concat_tables(tables),
         split="+".join(part.text for part in parts),
         fingerprint=hashlib.sha256("+".join(names).encode()).hexdigest()[:16],
         origins=Origins.concat(origins) if len(origins) == len(parts) else None,

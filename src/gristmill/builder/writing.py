@@ -20,6 +20,7 @@ from gristmill.engine.growing import join_files
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import to_arrow_type
 from gristmill.files.borders import writing
 from gristmill.formats.registry import get_format
@@ -258,7 +259,7 @@ class _Shards:
         if isinstance(self._open, GrowingTable):
             self._open.write(table)
         else:
-            self._open.write_table(table.replace_schema_metadata(self._open.schema.metadata))
+            self._open.write_table(with_metadata(table, self._open.schema.metadata))
         self._rows += table.num_rows
         self._size += table.nbytes
 
@@ -293,7 +294,7 @@ class _Convert:
 
     def __call__(self, argument: Path, output: Path, context: Context) -> None:
         schema = self.features.arrow_schema
-        table = open_arrow(argument).replace_schema_metadata(schema.metadata)
+        table = with_metadata(open_arrow(argument), schema.metadata)
         get_format("parquet").write(iter(table.to_batches()), output, schema=schema)
         argument.unlink()
         context.advance(1)

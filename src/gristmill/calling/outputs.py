@@ -19,13 +19,13 @@ from gristmill.calling.masks import length_of
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
+from gristmill.features.columnless import concat_tables, without_columns
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.kinds import ClassLabel
 from gristmill.features.mixed import array_of_mixed
 from gristmill.features.visit import leaf_arrays
 from gristmill.formatting import LazyBatch, LazyRow
 from gristmill.formatting.lazy import Block
-from gristmill.table.view import rows_without_columns
 
 _NOTHING = type(None)
 _UNCHANGEABLE = {str, bytes, int, float, bool, _NOTHING}
@@ -93,7 +93,7 @@ class Outputs:
             )
             raise self._bad(start + odd, f"returned {shorten(answers[odd])}, not a dict or None")
         self.replaces = True
-        return pa.concat_tables([table for table in tables if table is not None])
+        return concat_tables([table for table in tables if table is not None])
 
     def of_batch(self, answer: Any, block: Block, start: int) -> pa.Table | None:
         """Makes the table of one batch; None if the function returned nothing.
@@ -155,7 +155,7 @@ class Outputs:
             name: values for name, values in columns.items() if not self._untouched(name, values, block)
         }
         if not columns:
-            return rows_without_columns(len(answers))
+            return without_columns(len(answers))
         return self._table(columns, start, len(answers))
 
     def _untouched(self, name: str, values: Sequence[Any], block: Block) -> bool:
@@ -203,7 +203,7 @@ class Outputs:
             shown = ", ".join(f"{name}: {length}" for name, length in list(lengths.items())[:10])
             raise self._bad(start, f"returned columns of different lengths ({shown})")
         if not answer:
-            return rows_without_columns(block.num_rows)
+            return without_columns(block.num_rows)
         return self._table(dict(answer), start, next(iter(lengths.values())))
 
     def _table(self, columns: Mapping[str, Any], start: int, rows: int) -> pa.Table:

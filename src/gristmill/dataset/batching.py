@@ -99,7 +99,9 @@ def run_batch(job: BatchJob, place: Place, num_proc: int | None) -> View:
         num_proc: Worker processes.
     """
     names = job.view.names
-    if not job.rows or not names:
+    if not names:
+        return View((), (), job.rows)
+    if not job.rows:
         types = [(name, pa.list_(job.view.schema.field(name).type)) for name in names]
         return View.from_table(pa.schema(types).empty_table())
     computed = compute(job, place, num_proc, "Batching")

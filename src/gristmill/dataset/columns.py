@@ -35,11 +35,11 @@ def add_values(view: View, name: str, values: Any, feature: Any) -> tuple[View, 
     if name in view.names:
         raise InvalidArgumentError(f'There is a column "{name}" already; remove or rename it first.')
     column = array_from_values(values, feature, column=name)
-    if view.names and len(column) != view.num_rows:
+    if (view.names or view.num_rows) and len(column) != view.num_rows:
         raise InvalidArgumentError(
             f'Column "{name}" has {len(column)} values, and the dataset has {view.num_rows} rows.'
         )
     added = Part(pa.table({name: column}))
     if not view.names:
-        return View((added,), (name,), len(column)), column.type
+        return View((added,), (name,), len(column), view.origins if view.num_rows else None), column.type
     return view.join(added), column.type

@@ -15,10 +15,11 @@ from gristmill.features import Features, LargeList, List
 from gristmill.features.align import is_null
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
+from gristmill.features.columnless import without_columns
 from gristmill.features.convert import from_arrow_type
 from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, Selection, as_vector, compact, resolve
-from gristmill.table.view import Part, View, rows_without_columns
+from gristmill.table.view import Part, View
 
 STRATEGIES = ("first_exhausted", "all_exhausted", "all_exhausted_without_replacement")
 _DRAWN_AT_ONCE = 1000
@@ -51,7 +52,7 @@ def concat_views(views: Sequence[View], features: Features) -> View:
     rows = sum(view.num_rows for view in views)
     origins = _concat_origins(views)
     if not schema.names:
-        return View((Part(rows_without_columns(rows)),), (), rows, origins)
+        return View((Part(without_columns(rows)),), (), rows, origins)
     parts = [
         _concat_parts([_part_with(view, names) for view in aligned])
         for names in _groups(aligned, schema.names)
@@ -368,5 +369,5 @@ def row_to_view(item: Mapping[str, Any], features: Features) -> tuple[View, Feat
             raise CastError.at(f"the value can't be stored: {error}", column=name) from error
         described[name] = from_arrow_type(columns[name].type) if feature is None else feature
     if not columns:
-        return View((Part(rows_without_columns(1)),), (), 1), described
+        return View((Part(without_columns(1)),), (), 1), described
     return View.from_table(pa.table(columns)), described

@@ -142,13 +142,17 @@ def run_generator(
     paths = run_tasks(
         run, tasks, num_proc=num_proc if len(shards) > 1 else None, description="Generating", unit="shards"
     )
-    table = _complete(join_files(paths, [0] * len(paths), clash=run.clash), features)
+    table = _complete(join_files(paths, None, clash=run.clash), features)
     return Generated(table, fingerprint, tuple(paths), folder)
 
 
 def _complete(table: pa.Table, features: Features | None) -> pa.Table:
     # A generator without rows says nothing about its columns; the features asked for do.
-    return table if features is None or table.num_columns else Features(features).arrow_schema.empty_table()
+    return (
+        table
+        if features is None or table.num_columns or table.num_rows
+        else Features(features).arrow_schema.empty_table()
+    )
 
 
 def _share(arguments: dict[str, Any], num_proc: int | None) -> list[dict[str, Any]]:

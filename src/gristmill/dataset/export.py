@@ -19,6 +19,7 @@ from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.features.columnless import with_metadata
 from gristmill.features.schema import schema_metadata
 from gristmill.files.atomic import temporary_name
 from gristmill.files.borders import writing
@@ -91,7 +92,7 @@ class _Writer:
 
     def _batches(self, rows: tuple[int, int]) -> Iterator[pa.RecordBatch]:
         for table in self.view.blocks(self.view.block_rows(_ROWS, _BYTES), *rows):
-            yield from table.replace_schema_metadata(self.schema.metadata).to_batches()
+            yield from with_metadata(table, self.schema.metadata).to_batches()
 
 
 def _write_shards(

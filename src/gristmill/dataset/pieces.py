@@ -25,6 +25,7 @@ from gristmill.engine import Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import Fill, join_files
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import GristmillError
+from gristmill.features.columnless import with_metadata
 from gristmill.features.infer import Clash, refuse
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import writing
@@ -262,7 +263,7 @@ def _in_memory(job: Job, place: Place, description: str) -> Computed:
     table = growing.table()
     files = () if growing.path is None else (growing.path,)
     facts = json.loads(growing.metadata.get(FACTS, b"{}"))
-    return Computed(table.replace_schema_metadata(None), files, (facts,), ((0, job.rows),))
+    return Computed(with_metadata(table, None), files, (facts,), ((0, job.rows),))
 
 
 def plan_pieces(
@@ -341,7 +342,7 @@ def _open_manifest(manifest: Path) -> Computed | None:
     try:
         value = json.loads(manifest.read_text())
         paths = tuple(manifest.parent / name for name in value["files"])
-        table = open_many(list(paths)).replace_schema_metadata(None)
+        table = with_metadata(open_many(list(paths)), None)
         ranges = tuple((int(start), int(stop)) for start, stop in value["ranges"])
         return Computed(table, paths, tuple(value["facts"]), ranges)
     except (GristmillError, OSError, ValueError, KeyError, TypeError) as error:
@@ -351,7 +352,7 @@ def _open_manifest(manifest: Path) -> Computed | None:
 
 def _open_single(file: Path, rows: int) -> Computed:
     table = open_arrow(file)
-    return Computed(table.replace_schema_metadata(None), (file,), (_facts(table),), ((0, rows),))
+    return Computed(with_metadata(table, None), (file,), (_facts(table),), ((0, rows),))
 
 
 def _single(

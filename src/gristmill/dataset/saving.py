@@ -25,6 +25,7 @@ from gristmill.arguments import file_path
 from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
 from gristmill.errors import DataError, FileError, FileFormatError, FileMissingError, InvalidArgumentError
+from gristmill.features.columnless import with_metadata
 from gristmill.features.schema import schema_metadata
 from gristmill.files.atomic import atomic_folder, temporary_name, write_json
 from gristmill.files.borders import reading, writing
@@ -78,7 +79,7 @@ class _Shard:
         size = self.view.block_rows(100_000, 32 << 20)
         with ArrowFileWriter(output, self.schema) as writer:
             for table in self.view.blocks(size, *argument):
-                writer.write_table(table.replace_schema_metadata(self.schema.metadata))
+                writer.write_table(with_metadata(table, self.schema.metadata))
                 context.advance(table.num_rows)
 
 

@@ -16,13 +16,13 @@ from typing_extensions import Self
 
 from gristmill.errors import CastError
 from gristmill.features.cast import cast_array
+from gristmill.features.columnless import concat_tables, with_metadata, without_columns
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.infer import Clash, refuse, unify_schemas
 from gristmill.features.mixed import widen_array
 from gristmill.features.visit import has_extension
 from gristmill.files.atomic import temporary_name
 from gristmill.table.arrow_file import ArrowFileWriter, open_arrow
-from gristmill.table.view import rows_without_columns
 
 _IN_MEMORY = 128 << 20
 """Bytes kept in memory before a table without a name of its own goes to a file."""
@@ -142,12 +142,12 @@ class GrowingTable:
             self.num_rows += table.num_rows
             return
         if table.schema.metadata:
-            table = table.replace_schema_metadata(None)
+            table = with_metadata(table, None)
         if self.schema is None:
             self.schema = table.schema
             blank, self.num_rows = self.num_rows, 0
             for start in range(0, blank, _FILLED_AT_ONCE):
-                rows = rows_without_columns(min(_FILLED_AT_ONCE, blank - start))
+                rows = without_columns(min(_FILLED_AT_ONCE, blank - start))
                 self._keep(widen(rows, self.schema, self._fill, start))
         elif not table.schema.equals(self.schema):
             wider = unify_schemas(self.schema, table.schema, row=self.num_rows, clash=self._clash)
@@ -199,6 +199,8 @@ class GrowingTable:
             self._segments.pop()[0].replace(self.path)
             return
         with ArrowFileWriter(self.path, schema, durable=False) as writer:
+            if not schema.names and self.num_rows:
+                writer.write_table(without_columns(self.num_rows, schema.metadata))
             for table in self._widened(open_arrow(segment) for segment, _ in self._segments):
                 writer.write_table(table)
 
@@ -207,17 +209,19 @@ class GrowingTable:
         if self.path is not None:
             return open_arrow(self.path)
         tables = list(self._widened(self._tables))
-        return pa.concat_tables(tables) if tables else self._final_schema().empty_table()
+        if not tables and self.num_rows:
+            return without_columns(self.num_rows, self.metadata or None)
+        return concat_tables(tables) if tables else self._final_schema().empty_table()
 
 
 def join_files(
-    paths: Sequence[Path], lengths: Sequence[int], fill: Fill | None = None, clash: Clash = refuse
+    paths: Sequence[Path], lengths: Sequence[int] | None, fill: Fill | None = None, clash: Clash = refuse
 ) -> pa.Table:
     """Brings Arrow files that were made apart to one schema, rewriting those that are narrower.
 
     Args:
         paths: At least one file, in order.
-        lengths: How many rows a file stands for when it has no columns.
+        lengths: How many rows a file stands for when it has no columns; as many as it has if left out.
         fill: Gives the values of columns that a file lacks; see `widen`.
         clash: What two types become that have no common type; see `unify_types`.
 
@@ -229,11 +233,11 @@ def join_files(
     """
     tables = [open_arrow(path) for path in paths]
     metadata = [table.schema.metadata for table in tables]
-    # Arrow forgets the number of rows of a table without columns at the first opportunity.
-    tables = [
-        table if table.num_columns else rows_without_columns(length)
-        for table, length in zip(tables, lengths, strict=True)
-    ]
+    if lengths is not None:
+        tables = [
+            table if table.num_columns else without_columns(length)
+            for table, length in zip(tables, lengths, strict=True)
+        ]
     schema, row = pa.schema([]), 0
     for table in tables:
         if not table.schema.equals(schema):
@@ -247,7 +251,5 @@ def join_files(
             tables[position] = open_arrow(paths[position])
         row += table.num_rows
     if not schema.names:
-        return rows_without_columns(row)
-    if not schema.names:
-        return rows_without_columns(row)
+        return without_columns(row)
     return pa.concat_tables([table.replace_schema_metadata(None) for table in tables])

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError, shorten
 from gristmill.features.cast import cast_array, cast_table
+from gristmill.features.columnless import without_columns
 from gristmill.features.convert import to_arrow_type
 from gristmill.features.encode import encode_value, needs_encoding
 from gristmill.features.infer import TypeConflict, unify_types
@@ -104,7 +105,10 @@ def table_from_rows(
         >>> table_from_rows([{"a": 1}, {"a": None, "b": "x"}]).to_pylist()
         [{'a': 1, 'b': None}, {'a': None, 'b': 'x'}]
     """
-    columns = columns_of_rows(list(rows), features or (), file=file, first_row=first_row)
+    rows = list(rows)
+    columns = columns_of_rows(rows, features or (), file=file, first_row=first_row)
+    if not columns:
+        return without_columns(len(rows))
     return table_from_columns(columns, features, file=file, first_row=first_row)
 
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.errors import CastError, shorten, suggest
+from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List
 from gristmill.features.schema import Features
@@ -120,7 +121,7 @@ def cast_table(
         else:
             columns.append(pa.chunked_array([pa.nulls(table.num_rows, to_arrow_type(feature))]))
     if not columns:
-        return table.replace_schema_metadata(schema.metadata)
+        return with_metadata(table, schema.metadata)
     return pa.table(columns, schema=schema)
 
 

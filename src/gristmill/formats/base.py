@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features.cast import cast_table
+from gristmill.features.columnless import with_metadata, without_columns
 from gristmill.features.infer import Clash, refuse
 from gristmill.features.kinds import Value
 from gristmill.features.schema import Features
@@ -296,7 +297,12 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
 
     A table that holds more than one batch can (2**31 bytes of text in a column) must be cut before.
     """
-    batches = table.combine_chunks().to_batches()
+    table = (
+        table.combine_chunks()
+        if table.num_columns
+        else without_columns(table.num_rows, table.schema.metadata)
+    )
+    batches = table.to_batches()
     if len(batches) == 1:
         return batches[0]
     return pa.RecordBatch.from_arrays(
@@ -328,7 +334,7 @@ def fitter(
 
     def fit(table: pa.Table, row: int) -> pa.Table:
         if plain and table.schema.equals(shape):  # nothing to check or to change
-            return table.replace_schema_metadata(shape.metadata)
+            return with_metadata(table, shape.metadata)
         return cast_table(table, features, file=file.name, first_row=row)
 
     return fit

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.errors import CastError, InvalidArgumentError
+from gristmill.features.columnless import refuse_columnless
 from gristmill.features.encode import decoded_values
 from gristmill.formats.csv_options import MISSING
 from gristmill.formats.json_write import encoder
@@ -60,7 +61,7 @@ def write_csv(
         index: Only False: datasets have no index.
 
     Raises:
-        InvalidArgumentError: An option can't be used.
+        InvalidArgumentError: An option can't be used, or there are rows without columns.
         CastError: A binary column holds bytes that are no text.
     """
     if type(sep) is not str or len(sep) != 1 or not sep.isascii() or sep in '\r\n"':
@@ -72,9 +73,9 @@ def write_csv(
         text = io.StringIO()
         csv.writer(text, delimiter=sep, lineterminator="\n").writerow(schema.names)
         out.write(text.getvalue().encode())
-    if not len(schema):
-        return
     for batch in batches:
+        if not batch.num_columns:
+            refuse_columnless(batch.num_rows, "CSV")
         for start in range(0, batch.num_rows, _ROWS):
             out.write(_lines(batch.slice(start, _ROWS), sep, missing))
 

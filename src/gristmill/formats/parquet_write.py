@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from gristmill.errors import CastError, InvalidArgumentError
+from gristmill.features.columnless import refuse_columnless
 
 __all__ = ["ROW_GROUP_BYTES", "row_groups", "write_groups"]
 
@@ -42,7 +43,7 @@ def write_groups(
         options: Of `pyarrow.parquet.ParquetWriter`.
 
     Raises:
-        InvalidArgumentError: An option is not known.
+        InvalidArgumentError: An option is not known, or there are rows without columns.
         CastError: Parquet can't hold a column.
     """
     options = dict(options)
@@ -119,6 +120,9 @@ def row_groups(
     for batch in batches:
         pieces = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
         for piece in pieces:
+            if not piece.num_columns:
+                refuse_columnless(piece.num_rows, "Parquet")
+                continue
             step = max(1, min(limit_rows, piece.num_rows * limit_bytes // max(1, piece.nbytes)))
             for at in range(0, piece.num_rows, step):
                 part = piece.slice(at, step)

@@ -120,6 +120,10 @@ def write_query_rows(
         raise InvalidArgumentError(
             f"The columns {', '.join(nested[:10])} are nested; SQL has no type for them. Flatten or remove them first."
         )
+    if not schema.names and not index:
+        raise InvalidArgumentError(
+            "There are no columns, and a table of a database has some: add a column first."
+        )
     if index:
         label = index_label or "index"
         schema, batches = pa.schema([pa.field(label, pa.int64()), *schema]), _numbered(batches, label)

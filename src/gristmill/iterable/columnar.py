@@ -17,11 +17,11 @@ from gristmill.errors import CastError, ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
+from gristmill.features.columnless import without_columns
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.formatting.python_rows import PythonFormatter, make_rows
 from gristmill.table.gather import gather
 from gristmill.table.selection import IndexVector
-from gristmill.table.view import rows_without_columns
 
 Row = dict[str, Any]
 
@@ -151,7 +151,7 @@ class Columns:
             check_names(self.columns, features, missing=False)
             arrays = {name: self._as_feature(name, feature) for name, feature in features.items()}
             described = features
-        return (pa.table(arrays) if arrays else rows_without_columns(self.num_rows)), described
+        return (pa.table(arrays) if arrays else without_columns(self.num_rows)), described
 
     @property
     def _described(self) -> Features | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gristmill.engine import GrowingTable
 from gristmill.features import Features
+from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import to_arrow_type
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.formats.exporting import check_target, opened_target
@@ -95,7 +96,7 @@ def _schema(schema: pa.Schema, described: Mapping[str, Any]) -> pa.Schema:
 def _tables(walk: Walk, features: Features, size: int) -> Iterator[pa.Table]:
     schema = features.arrow_schema
     for block in walk.blocks(size):
-        yield block.table(features)[0].replace_schema_metadata(schema.metadata)
+        yield with_metadata(block.table(features)[0], schema.metadata)
 
 
 def _empty(features: Features) -> pa.Table:

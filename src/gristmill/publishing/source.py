@@ -10,6 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from gristmill.features import Features
+from gristmill.features.columnless import with_metadata
 from gristmill.formats.registry import get_format
 from gristmill.table.casting import embed_table_storage
 
@@ -69,7 +70,7 @@ def write_shard(file: Path, tables: Iterable[pa.Table], schema: pa.Schema, embed
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal rows, size
         for table in tables:
-            given = table.replace_schema_metadata(schema.metadata)
+            given = with_metadata(table, schema.metadata)
             given = embed_table_storage(given) if embed else given
             rows, size = rows + given.num_rows, size + given.nbytes
             yield from given.to_batches()

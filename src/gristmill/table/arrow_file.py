@@ -17,6 +17,7 @@ import pyarrow.types as pt
 from typing_extensions import Self
 
 from gristmill.errors import FileFormatError
+from gristmill.features.columnless import concat_tables
 from gristmill.features.foreign import own_types
 from gristmill.features.visit import map_leaves
 from gristmill.files.atomic import sync_folder, temporary_name
@@ -119,7 +120,7 @@ class ArrowFileWriter:
         """
         if batch.num_rows == 0:
             return
-        if not batch.schema.equals(self.schema, check_metadata=True):
+        if batch.num_columns and not batch.schema.equals(self.schema, check_metadata=True):
             batch = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
         size = batch.nbytes
         if size > _LARGEST_BATCH and batch.num_rows > 1:
@@ -155,7 +156,8 @@ class ArrowFileWriter:
             return
         batches = self._waiting
         if len(batches) > 1:
-            batches = pa.Table.from_batches(batches, schema=self.schema).combine_chunks().to_batches()
+            table = pa.Table.from_batches(batches, schema=self.schema)
+            batches = (table.combine_chunks() if table.num_columns else table).to_batches()
         with writing(self.path):
             for batch in batches:
                 self._stream.write_batch(batch)
@@ -283,4 +285,4 @@ def open_many(paths: list[Path], in_memory: bool = False, check: Check | None = 
     for path, table in zip(paths, tables, strict=True):
         if not table.schema.equals(tables[0].schema):
             raise FileFormatError.at(f"its schema differs from that of {paths[0]}", file=path)
-    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+    return tables[0] if len(tables) == 1 else concat_tables(tables)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from gristmill.errors import CastError
 from gristmill.features import Features
 from gristmill.features.cast import cast_array, cast_table
+from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 
 
@@ -62,7 +63,7 @@ def table_cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     if not table.schema.equals(schema):
         return cast_table_to_schema(table, schema)
     if table.schema.metadata != schema.metadata:
-        return table.replace_schema_metadata(schema.metadata)
+        return with_metadata(table, schema.metadata)
     return table
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 from typing_extensions import Self
 
+from gristmill.features.columnless import without_columns
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.gather import gather
 from gristmill.table.selection import parse_indices
-from gristmill.table.steps import Slicer, Step, after_slice, apply_step, clip, without_columns
+from gristmill.table.steps import Slicer, Step, after_slice, apply_step, clip
 
 
 class Table:

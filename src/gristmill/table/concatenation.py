@@ -11,9 +11,10 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
+from gristmill.features.columnless import without_columns
 from gristmill.table.blocks import Row, check_lengths, consolidated, fitted, joined, pick, schema_of
 from gristmill.table.classes import InMemoryTable, MemoryMappedTable, Table
-from gristmill.table.steps import apply_step, pieces, without_columns
+from gristmill.table.steps import apply_step, pieces
 
 
 class ConcatenationTable(Table):

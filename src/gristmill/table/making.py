@@ -12,6 +12,7 @@ from gristmill.errors import CastError, InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.build import columns_of_rows, table_from_columns, table_from_rows
 from gristmill.features.cast import cast_table
+from gristmill.features.columnless import with_metadata, without_columns
 from gristmill.features.convert import to_arrow_type
 from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed, check_mixed_types
@@ -57,7 +58,7 @@ def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Feat
     ):
         table = cast_table(table, features)
         features = Features(features)
-    return table.replace_schema_metadata(None) if table.schema.metadata else table, features
+    return with_metadata(table, None) if table.schema.metadata else table, features
 
 
 def columns_to_table(
@@ -102,7 +103,11 @@ def rows_to_table(
     columns = _uniform_columns(rows)
     if columns is None and (features is not None or not check_mixed_types(on_mixed_types)):
         return table_from_rows(rows, features)
-    return columns_to_table(columns_of_rows(rows) if columns is None else columns, features, on_mixed_types)
+    if columns is None:
+        columns = columns_of_rows(rows)
+    if not columns and not features:
+        return without_columns(len(rows))
+    return columns_to_table(columns, features, on_mixed_types)
 
 
 def _uniform_columns(rows: list[Any]) -> dict[str, list[Any]] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from gristmill.features.columnless import with_metadata
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.classes import InMemoryTable, MemoryMappedTable, Table
 from gristmill.table.concatenation import ConcatenationTable
@@ -31,12 +32,12 @@ def table_of_view(view: View, metadata: Mapping[bytes, bytes]) -> Table:
         {b'k': b'v'}
     """
     if len(view.parts) > 1 and any(part.selection is not None for part in view.parts):
-        return InMemoryTable(view.table().replace_schema_metadata(metadata))
+        return InMemoryTable(with_metadata(view.table(), metadata))
     part_of = {name: part for part in view.parts for name in part.table.column_names}
     runs = [list(run) for _, run in groupby(view.names, key=lambda name: id(part_of[name]))]
     tables = [_table_of_part(part_of[run[0]].choose(run)) for run in runs]
     if not tables:
-        return InMemoryTable(view.table().replace_schema_metadata(metadata))
+        return InMemoryTable(with_metadata(view.table(), metadata))
     made = tables[0] if len(tables) == 1 else ConcatenationTable.from_tables(list(tables), axis=1)
     described: Table = made.replace_schema_metadata(metadata)
     return described

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.features.columnless import without_columns
 from gristmill.table.casting import table_cast
 
 Step: TypeAlias = "tuple[str, tuple[Any, ...], dict[str, Any]]"
@@ -51,16 +51,6 @@ def apply_step(table: pa.Table, step: Step) -> pa.Table:
     if name == "flatten":
         return _flatten(table, *args, **kwargs)
     raise InvalidArgumentError.from_choice("step", name, sorted({*_BY_ARROW, "cast", "flatten", "slice"}))
-
-
-def without_columns(rows: int, metadata: Mapping[Any, Any] | None = None) -> pa.Table:
-    """Makes a table that has rows and no columns; pyarrow would lose the rows with new metadata.
-
-    Args:
-        rows: How many.
-        metadata: Of its schema.
-    """
-    return pa.table({"": pa.nulls(rows)}, metadata=metadata).select([])
 
 
 def _without_columns(table: pa.Table, step: Step) -> pa.Table:

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.errors import FileFormatError
+from gristmill.features.columnless import concat_tables, with_metadata, without_columns
 from gristmill.table.arrow_file import open_arrow, write_arrow
 from gristmill.table.gather import gather
 from gristmill.table.origins import Origins
@@ -145,16 +146,14 @@ def _stored(files: Sequence[Path], columns: Sequence[str]) -> pa.Table | None:
     tables = [open_arrow(file) for file in files]
     if any(not set(columns) <= set(table.column_names) for table in tables):
         return None
-    chosen = [table.select(list(columns)).replace_schema_metadata(None) for table in tables]
+    chosen = [with_metadata(table.select(list(columns)), None) for table in tables]
     same = all(table.schema.equals(chosen[0].schema) for table in chosen)
-    if len(chosen) == 1:
-        return chosen[0]
-    return pa.concat_tables(chosen) if same and columns else None
+    return concat_tables(chosen) if same else None
 
 
 def _from_stream(stream: pa.Buffer, rows: int) -> Part:
     table = pa.ipc.open_stream(stream).read_all()
-    return Part(table if table.num_columns else rows_without_columns(rows))
+    return Part(table if table.num_columns else without_columns(rows))
 
 
 def _reopen(
@@ -165,7 +164,7 @@ def _reopen(
         raise FileFormatError.at(
             f"does not hold the columns {', '.join(file_columns)} any more", file=files[0]
         )
-    table = table.rename_columns(schema.names).replace_schema_metadata(schema.metadata)
+    table = with_metadata(table.rename_columns(schema.names), schema.metadata) if schema.names else table
     return Part(table, selection, files, file_columns, tuple(map(_stamp, files)))
 
 
@@ -307,7 +306,7 @@ class View:
                 taken = part.take(rows, own)
                 found.update(zip(own, taken.columns, strict=True))
         if not names:
-            return rows_without_columns(len(rows))
+            return without_columns(len(rows))
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in names])
         return pa.Table.from_arrays([found[name] for name in names], schema=schema)
 
@@ -337,7 +336,7 @@ class View:
         # In blocks, so that no single gathered chunk outgrows its 32-bit offsets.
         size = self.block_rows(100_000, 64 << 20)
         blocks = list(self.blocks(size, columns=columns))
-        return pa.concat_tables(blocks) if blocks else self.take(range(0), columns)
+        return concat_tables(blocks) if blocks else self.take(range(0), columns)
 
     def stored(self, folder: Path) -> View:
         """Gives the same rows with every part in files, so that another process can map them.
@@ -355,8 +354,3 @@ class View:
             return pa.table({item.name: pa.nulls(self.num_rows, item.type) for item in empty})
         origins, selection = self.origins
         return origins.take(resolve(selection, 0, self.num_rows)).to_table()
-
-
-def rows_without_columns(rows: int) -> pa.Table:
-    """Makes a table that has rows and no columns."""
-    return pa.table({"": pa.nulls(rows)}).select([])
