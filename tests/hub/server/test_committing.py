@@ -248,9 +248,9 @@ def test_a_deleted_repository_stays_deleted(folder):
             asked = {"operation": "upload", "objects": [{"oid": hashlib.sha256(b"x").hexdigest(), "size": 1}]}
             answer = writer.post("/datasets/org/brief.git/info/lfs/objects/batch", asked).json
             href = urlsplit(answer["objects"][0]["actions"]["upload"]["href"]).path
-            token = writer.get("/api/datasets/org/brief/xet-write-token/main").json["accessToken"]
-            bearer = {"Authorization": f"Bearer {token}"}
-            xorb = f"/api/xet/v1/xorbs/default/{'a' * 64}"
+            told = writer.get("/api/datasets/org/brief/xet-write-token/main").json
+            bearer = {"Authorization": f"Bearer {told['accessToken']}"}
+            xorb = f"{urlsplit(told['casUrl']).path}/v1/xorbs/default/{'a' * 64}"
             late = [
                 partial(writer.commit, file("a", b"a"), repo="org/brief"),
                 partial(writer.ask, "PUT", href, b"x"),

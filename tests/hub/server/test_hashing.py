@@ -116,7 +116,7 @@ def test_a_repository_s_own_gitattributes_count(tmp_path):
 def test_snapshots(tmp_path):
     write(tmp_path / "datasets/o/r", FILES)
     hub = Hub(tmp_path)
-    hub.hash_all()
+    hub.look_after()
     repo = hub.find("datasets", "o/r")
     assert repo is not None
     head = repo.head()

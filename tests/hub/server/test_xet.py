@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.hub.server.errors import Refusal
+from gristmill.hub.server.hashing import blob_id
 from gristmill.hub.server.xet_format import (
     GROUPED_LZ4,
     LARGEST_CHUNK,
@@ -22,7 +23,7 @@ from gristmill.hub.server.xet_format import (
     parse_shard,
     ungroup,
 )
-from tests.hub.server.conftest import Writer
+from tests.hub.server.conftest import Writer, file
 
 CHUNKS = st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=6)
 SCHEMES = st.lists(st.sampled_from([PLAIN, LZ4, GROUPED_LZ4]), min_size=6, max_size=6)
@@ -126,17 +127,19 @@ def test_a_shard_that_promises_more_terms_than_it_has():
 class Xet:
     """A small client of the upload protocol."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, repo: str = "org/new") -> None:
         self.writer = writer
-        told = writer.get("/api/datasets/org/new/xet-write-token/main")
-        assert told.headers["X-Xet-Cas-Url"] == f"{writer.endpoint}/api/xet" == told.json["casUrl"]
+        told = writer.get(f"/api/datasets/{repo}/xet-write-token/main")
+        assert told.headers["X-Xet-Cas-Url"] == told.json["casUrl"]
+        assert told.json["casUrl"].startswith(f"{writer.endpoint}/api/xet/")
+        self.cas = told.json["casUrl"].removeprefix(writer.endpoint)
         self.headers = {"Authorization": f"Bearer {told.json['accessToken']}"}
 
     def xorb(self, hash, content):
-        return self.writer.ask("POST", f"/api/xet/v1/xorbs/default/{hash}", content, **self.headers)
+        return self.writer.ask("POST", f"{self.cas}/v1/xorbs/default/{hash}", content, **self.headers)
 
     def shard(self, content):
-        return self.writer.ask("POST", "/api/xet/v1/shards", content, **self.headers)
+        return self.writer.ask("POST", f"{self.cas}/v1/shards", content, **self.headers)
 
 
 A, B = "a" * 64, "b" * 64
@@ -163,7 +166,7 @@ def test_what_is_asked_on_the_way_is_not_there(writer):
         ("POST", "v1/xorb-grants/default/" + A),
         ("POST", "v2/shards"),
     ]:
-        assert writer.ask(method, f"/api/xet/{path}", b"").status == 404
+        assert writer.ask(method, f"{Xet(writer).cas}/{path}", b"").status == 404
 
 
 def test_refused(writer, folder):
@@ -185,24 +188,81 @@ def test_refused(writer, folder):
         assert xet.shard(bad).status == 400
     assert xet.xorb("..%2F..%2Fx", content).status == 400
     for headers in ({}, {"Authorization": "Bearer nonsense"}):
-        assert writer.ask("POST", f"/api/xet/v1/xorbs/default/{A}", content, **headers).status == 401
-        assert writer.ask("POST", "/api/xet/v1/shards", b"", **headers).status == 401
+        assert writer.ask("POST", f"{xet.cas}/v1/xorbs/default/{A}", content, **headers).status == 401
+        assert writer.ask("POST", f"{xet.cas}/v1/shards", b"", **headers).status == 401
     assert writer.commit(("lfsFile", {"path": "x", "oid": good})).status == 400
-    assert [p.name for p in folder.glob("datasets/org/new/.gristmill/xet/*")] == [A]
+    assert [p.name for p in folder.glob("datasets/org/new/.gristmill/xet/*/*")] == [A]
     assert list(folder.glob("datasets/org/new/.gristmill/tmp/*")) == []
     # A xorb that was wrong under this name does not stay in the way of the right one.
     assert xet.xorb(A, xorb([b"other"])).status == 200
     assert xet.shard(shard([(hashlib.sha256(b"other").hexdigest(), [(A, 0, 1, 5)])])).status == 200
 
 
-def test_xorbs_go_when_nothing_refers_to_them(writer, folder, monkeypatch):
-    Xet(writer).xorb(A, xorb([b"12345"]))
-    assert list(folder.glob("datasets/org/new/.gristmill/xet/*"))
-    Xet(writer)
-    assert list(folder.glob("datasets/org/new/.gristmill/xet/*"))
+def test_stores_go_when_nothing_refers_to_them(writer, folder, monkeypatch):
+    first = Xet(writer)
+    first.xorb(A, xorb([b"12345"]))
+    assert Xet(writer).cas == first.cas  # an upload that begins soon after need not send it again
+    assert [p.name for p in folder.glob("datasets/org/new/.gristmill/xet/*/*")] == [A]
+    monkeypatch.setattr("gristmill.hub.server.xet_store.GIVEN_OUT_SECONDS", -10.0)
+    second = Xet(writer)
+    # Under another address, the client knows that it has to send everything. Uploads that run go on.
+    assert second.cas != first.cas
+    good = hashlib.sha256(b"12345").hexdigest()
+    assert second.shard(shard([(good, [(A, 0, 1, 5)])])).status == 400
+    assert first.shard(shard([(good, [(A, 0, 1, 5)])])).status == 200
     monkeypatch.setattr("gristmill.hub.server.xet_store.KEEP_SECONDS", -10.0)
+    third = Xet(writer)
+    assert first.xorb(A, xorb([b"12345"])).status == 404
+    assert [p.name for p in folder.glob("datasets/org/new/.gristmill/xet/*")] == [third.cas.split("/")[-1]]
+
+
+def test_nothing_of_another_repository_is_reached(writer, folder):
+    assert writer.create("org/other").status == 200
+    mine, other = Xet(writer), Xet(writer, "org/other")
+    assert mine.cas != other.cas
+    assert mine.xorb(A, xorb([b"12345"])).status == 200
+    wanted = shard([(hashlib.sha256(b"12345").hexdigest(), [(A, 0, 1, 5)])])
+    # Neither by the hash in a store of one's own, nor with one's own token at the address of the other store.
+    assert other.shard(wanted).status == 400
+    address, other.cas = other.cas, mine.cas
+    assert other.shard(wanted).status == 404
+    for odd in ("..", "../xet", "%2e%2e", "0" * 10, "0000000000-0123456789abcdef%00"):
+        other.cas = f"/api/xet/{odd}"
+        assert other.shard(wanted).status in (400, 404)
+    assert mine.shard(wanted).status == 200
+    # A repository that is deleted and made again does not have what was sent to the one before.
+    assert writer.post("/api/repos/delete", {"name": "org/new", "type": "dataset"}, "DELETE").status == 200
+    assert mine.shard(wanted).status == 404
+    assert writer.create("org/new").status == 200
+    assert mine.shard(wanted).status == 404
+    assert Xet(writer).cas not in (mine.cas, address)
+
+
+def test_what_no_commit_came_for_goes_after_a_day(writer, folder, monkeypatch):
+    xet = Xet(writer)
+    assert xet.xorb(A, xorb([b"wanted", b"other"])).status == 200
+    wanted, other = hashlib.sha256(b"wanted").hexdigest(), hashlib.sha256(b"other").hexdigest()
+    assert xet.shard(shard([(wanted, [(A, 0, 1, 6)]), (other, [(A, 1, 2, 5)])])).status == 200
+    assert writer.commit(("lfsFile", {"path": "x.bin", "oid": wanted})).status == 200
+    late = writer.send_lfs(b"by lfs")
+    stale = writer.commit(file("a.txt", b"stale"), parent="0" * 40)
+    assert stale.status == 412
+
+    def kept():
+        return {p.name for p in folder.glob("datasets/org/new/.gristmill/objects/*/*")}
+
     Xet(writer)
-    assert not list(folder.glob("datasets/org/new/.gristmill/xet/*"))
+    assert kept() >= {wanted, other, late}
+    monkeypatch.setattr("gristmill.hub.server.pending.KEEP_SECONDS", -10.0)
+    before = kept()
+    Xet(writer)
+    assert before - kept() == {other, late, blob_id(b"stale")}
+    assert writer.get("/datasets/org/new/resolve/main/x.bin").body == b"wanted"
+    assert not list(folder.glob("datasets/org/new/.gristmill/pending/*"))
+    # What is noted although a commit refers to it stays.
+    (folder / "datasets/org/new/.gristmill/pending" / wanted).touch()
+    Xet(writer)
+    assert writer.get("/datasets/org/new/resolve/main/x.bin").body == b"wanted"
 
 
 def test_tokens_hold_for_a_time(writer, monkeypatch):

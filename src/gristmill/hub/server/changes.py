@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gristmill.files.atomic import atomic_folder, sweep, temporary_name
 from gristmill.files.lock import lock
+from gristmill.hub.server import pending
 from gristmill.hub.server.errors import Refusal, bad_request, revision_not_found
 from gristmill.hub.server.hashing import ChangedWhileRead, usual_attributes
 from gristmill.hub.server.history import FOLDER, History, Stored, Tree, valid_ref_name
+from gristmill.hub.server.mirrored import MirroredRepo, refuse_writing
 from gristmill.hub.server.operations import Header, Operation, apply
 from gristmill.hub.server.plain import PlainRepo
 from gristmill.hub.server.repo import Repo
@@ -61,6 +63,8 @@ def begin_history(repo: Repo) -> VersionedRepo:
     """
     if isinstance(repo, VersionedRepo):
         return repo
+    if isinstance(repo, MirroredRepo):
+        raise refuse_writing(repo)
     history = History(repo.folder)
     with history.writing():
         if not history.exists():
@@ -122,7 +126,7 @@ def commit(
     repo: VersionedRepo,
     revision: str,
     header: Header,
-    operations: Iterable[Operation],
+    operations: Collection[Operation],
     author: str,
     create_pr: bool,
 ) -> Committed:
@@ -161,6 +165,7 @@ def commit(
         if changed == tree and not create_pr:
             return Committed(base)
         made = _add_commit(history, base, changed, header, author)
+        pending.settle(history, {changed[op.path].object for op in operations if op.path in changed})
         if not create_pr:
             history.write_state(_moved(state, ref, made))
             return Committed(made)

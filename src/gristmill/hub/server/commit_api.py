@@ -10,9 +10,9 @@ from typing import IO, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gristmill.hub.server import changes
+from gristmill.hub.server import changes, pending
 from gristmill.hub.server.errors import Refusal, bad_request
-from gristmill.hub.server.hashing import LfsRules
+from gristmill.hub.server.hashing import LfsRules, blob_id
 from gristmill.hub.server.history import History
 from gristmill.hub.server.ignore import ignored
 from gristmill.hub.server.operations import (
@@ -138,7 +138,7 @@ def _read_commit(body: IO[bytes], history: History) -> tuple[Header, list[Operat
         if isinstance(told, Header):
             header = told
         elif isinstance(told, AddFile):
-            operations.append(AddStored(told.path, None, len(told.content), history.add(told.content)))
+            operations.append(AddStored(told.path, None, len(told.content), _store(history, told.content)))
         else:
             operations.append(told)
         if len(operations) > _MOST_OPERATIONS:
@@ -146,6 +146,16 @@ def _read_commit(body: IO[bytes], history: History) -> tuple[Header, list[Operat
     if header is None:
         raise bad_request("A commit must begin with its header.")
     return header, operations
+
+
+def _store(history: History, content: bytes) -> str:
+    id = blob_id(content)
+    if history.has(id, len(content)):
+        pending.touch(history, id)
+    else:
+        pending.note(history, id)
+        history.keep(content, id)
+    return id
 
 
 def _lines(body: IO[bytes]) -> Iterator[bytes]:

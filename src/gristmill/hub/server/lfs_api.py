@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gristmill.errors import shorten
+from gristmill.hub.server import pending
 from gristmill.hub.server.errors import Refusal, bad_request, repo_not_found
 from gristmill.hub.server.history import History
 from gristmill.hub.server.repo import Repo
@@ -65,9 +66,11 @@ def _object(each: Any) -> tuple[str, int]:
 
 def _uploads(served: Served, repo: Repo, wanted: list[tuple[str, int]], base: str) -> list[dict[str, Any]]:
     history = History(repo.folder)
+    pending.sweep(history)
     told = []
     for oid, size in wanted:
         item: dict[str, Any] = {"oid": oid, "size": size}
+        pending.touch(history, oid)
         if not history.has(oid, size):
             claim = {"type": repo.type, "id": repo.id, "oid": oid, "size": size}
             href = f"{base}/api/lfs/upload/{served.signer.sign(_UPLOAD, claim, _HOLDS)}"
@@ -102,6 +105,7 @@ async def upload(served: Served, request: Request, values: dict[str, str]) -> Re
     if (received, digest) != (size, oid):
         temporary.unlink(missing_ok=True)
         raise bad_request(f"{received} bytes with sha256 {digest} came, not {size} with {oid}.")
+    await served.save(pending.note, history, oid)
     await served.save(history.adopt, temporary, oid)
     return Response(None, 200)
 

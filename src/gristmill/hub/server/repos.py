@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from gristmill.errors import FileFormatError, FileMissingError
+from gristmill.errors import FileFormatError, FileMissingError, GristmillError
+from gristmill.hub.server import pending
 from gristmill.hub.server.access import Access
 from gristmill.hub.server.cards import CardCache
 from gristmill.hub.server.errors import Refusal, unreadable
@@ -108,13 +109,17 @@ class Hub:
                 if repo is not None:
                     yield repo
 
-    def hash_all(self) -> None:
-        """Hashes the files of all repositories; what can't be read now is told to those who ask for it."""
+    def look_after(self) -> None:
+        """Hashes the files of all repositories, and removes uploads that no commit came for.
+
+        What can't be read or removed now is told to those who ask for it.
+        """
         for type in TYPES:
             with contextlib.suppress(Refusal):
                 for repo in self.repos(type):
-                    with contextlib.suppress(FileNotFoundError, Refusal):
+                    with contextlib.suppress(OSError, GristmillError, Refusal):
                         repo.head()
+                        pending.sweep(History(repo.folder))
 
     def pin(self, type: str, id: str) -> str | None:
         """Gives the commit id that ``revisions.json`` wants for a repository as it is at the start."""

@@ -149,7 +149,9 @@ def run(app: App, host: str, port: int, ready: Callable[[str], None] | None, tls
 
     def answers() -> None:
         # Clients give up after ten seconds; hashing a large repository may take longer, so it begins before they ask.
-        threading.Thread(target=app.served.hub.hash_all, name="gristmill-hub-hashing", daemon=True).start()
+        threading.Thread(
+            target=app.served.hub.look_after, name="gristmill-hub-look-after", daemon=True
+        ).start()
         if ready is not None:
             ready(endpoint)
 

@@ -1,4 +1,10 @@
-"""What a xet upload leaves on disk: xorbs for as long as shards may refer to them, and the files made of them."""
+"""What a xet upload leaves on disk: xorbs for as long as shards may refer to them, and the files made of them.
+
+hf_xet takes all that it ever sent to one address for known there, also in the next process, and sends only what is new.
+So an address must stand for xorbs that are really here and that whoever is given the address may read: each repository
+has stores of its own, with addresses of their own, and a store is given out only while its xorbs are kept. What is
+known of one repository says nothing about another, and one that is deleted takes its stores with it.
+"""
 
 from __future__ import annotations
 
@@ -6,39 +12,98 @@ import contextlib
 import hashlib
 import mmap
 import os
+import re
+import secrets
 import shutil
 import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from gristmill.files.lock import lock
+from gristmill.hub.server import pending
 from gristmill.hub.server.errors import Refusal, bad_request
 from gristmill.hub.server.history import History
 from gristmill.hub.server.xet_format import ShardFile, decode_chunks, index_xorb, parse_shard
 
+GIVEN_OUT_SECONDS = 3600.0
+"""How long uploads that begin are sent to the same store, and so need not repeat what others sent."""
 KEEP_SECONDS = 2 * 3600.0
-"""How long a xorb may be referred to after it was last used."""
+"""How long the xorbs of a store may be referred to after it was last used; longer than it is given out."""
+_NAME = re.compile(r"([0-9]{10})-[0-9a-f]{16}")
+_FOLDER = "xet"
 _MOST_OPEN = 2
 
 
-class XorbStore:
-    """The xorbs of a repository.
+class Depot(Protocol):
+    """Where the files of a xet upload are kept once they are made."""
 
-    Args:
-        history: Where the repository keeps things.
-    """
-
-    def __init__(self, history: History) -> None:
-        self.history = history
-        self.folder = history.folder / "xet"
+    def inside(self, *names: str) -> Path:
+        """Gives a folder for what is being received, made if needed."""
 
     def temporary(self) -> Path:
-        """Makes a name for a xorb that is being received."""
-        self.history.inside(self.folder.name)
-        return self.history.temporary()
+        """Makes a name for something that is being received."""
+
+    def wants(self, file: ShardFile) -> bool:
+        """Says whether a file is not here yet.
+
+        Raises:
+            Refusal: The shard does not say what is needed to keep it (400).
+        """
+
+    def keep(self, file: ShardFile, temporary: Path, sha256: str) -> None:
+        """Checks a file that was made, and takes it in.
+
+        Raises:
+            Refusal: It is not what its hash says (400).
+        """
+
+
+class RepoDepot:
+    """Keeps files as LFS objects of a repository, by their sha256."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.inside = history.inside
+        self.temporary = history.temporary
+
+    def wants(self, file: ShardFile) -> bool:
+        """See `Depot.wants`."""
+        if file.sha256 is None:
+            raise bad_request("The shard does not say the sha256 of a file.")
+        pending.touch(self._history, file.sha256)
+        return not self._history.has(file.sha256, file.size)
+
+    def keep(self, file: ShardFile, temporary: Path, sha256: str) -> None:
+        """See `Depot.keep`."""
+        if sha256 != file.sha256:
+            raise bad_request(f"The chunks of a file make {sha256}, not {file.sha256}.")
+        pending.note(self._history, sha256)
+        self._history.adopt(temporary, sha256)
+
+
+class XorbStore:
+    """The xorbs of some uploads to a repository or bucket.
+
+    Args:
+        depot: Where the files made of them go.
+        name: What `begin` gave.
+
+    Raises:
+        Refusal: There is no such store here (any more) (404).
+    """
+
+    def __init__(self, depot: Depot, name: str) -> None:
+        self.depot = depot
+        self.folder = depot.inside(_FOLDER) / name
+        try:
+            if not _NAME.fullmatch(name):
+                raise FileNotFoundError(name)
+            os.utime(self.folder)  # used, so kept for longer
+        except FileNotFoundError as error:
+            raise Refusal(404, "This address of xet holds no longer; ask for a new token.") from error
 
     def adopt(self, temporary: Path, hash: str) -> None:
         """Takes in a received xorb; one that is there is replaced, as nobody checked that it is what it is called.
@@ -54,23 +119,14 @@ class XorbStore:
             raise
         temporary.replace(self.folder / hash)
 
-    def sweep(self) -> None:
-        """Removes what nothing can refer to any more."""
-        oldest = time.time() - KEEP_SECONDS
-        with contextlib.suppress(FileNotFoundError):
-            for file in self.folder.iterdir():
-                with contextlib.suppress(OSError):
-                    if file.stat().st_mtime < oldest:
-                        file.unlink()
-
     def build(self, shard: IO[bytes]) -> bool:
-        """Makes the files of a shard, each checked by its sha256, and stores them as LFS objects.
+        """Makes the files of a shard, each checked by its hash, and keeps them.
 
         Returns:
-            Whether there was any that was not stored already.
+            Whether there was any that was not here already.
 
         Raises:
-            Refusal: The shard can't be read, a xorb is not here, or a file is not what its sha256 says (400); the disk
+            Refusal: The shard can't be read, a xorb is not here, or a file is not what its hash says (400); the disk
                 has no room (507).
         """
         made = False
@@ -80,23 +136,21 @@ class XorbStore:
         return made
 
     def _build_file(self, file: ShardFile) -> bool:
-        if file.sha256 is None:
-            raise bad_request("The shard does not say the sha256 of a file.")
+        if not self.depot.wants(file):
+            return False
         # A client that lost patience sends the shard again while the first is being worked on.
-        with lock(self.history.inside(self.folder.name) / f"{file.sha256}.lock", make_folder=False):
-            if self.history.has(file.sha256, file.size):
+        with lock(self.folder / f"{file.hash}.lock", make_folder=False):
+            if not self.depot.wants(file):
                 return False
             if shutil.disk_usage(self.folder).free < file.size:
                 raise Refusal(507, "The server's disk has no room for a file of the shard.")
-            temporary = self.history.temporary()
+            temporary = self.depot.temporary()
             try:
                 with temporary.open("xb") as target:
                     digest = self._write(file, target)
                     target.flush()
                     os.fsync(target.fileno())
-                if digest != file.sha256:
-                    raise bad_request(f"The chunks of a file make {digest}, not {file.sha256}.")
-                self.history.adopt(temporary, file.sha256)
+                self.depot.keep(file, temporary, digest)
             finally:
                 temporary.unlink(missing_ok=True)
         return True
@@ -116,6 +170,27 @@ class XorbStore:
         return digest.hexdigest()
 
 
+def begin(depot: Depot) -> str:
+    """Gives the name of the store for an upload that begins now, and removes stores that nothing refers to any more."""
+    folder, now = depot.inside(_FOLDER), time.time()
+    names = []
+    for path in folder.iterdir():
+        match = _NAME.fullmatch(path.name)
+        if match is None:
+            continue
+        if now - int(match[1]) < GIVEN_OUT_SECONDS:
+            names.append(path.name)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                if now - path.stat().st_mtime > KEEP_SECONDS:
+                    shutil.rmtree(path, ignore_errors=True)
+    if names:
+        return max(names)
+    name = f"{int(now):010d}-{secrets.token_hex(8)}"
+    (folder / name).mkdir()
+    return name
+
+
 class _OpenXorbs:
     """A few xorbs, open for as long as their file is being made."""
 
@@ -132,10 +207,8 @@ class _OpenXorbs:
         """Gives the content of a xorb and where its chunks are."""
         known = self._open.get(hash)
         if known is None:
-            path = self._folder / hash
             try:
-                os.utime(path)  # used, so kept for longer
-                with path.open("rb") as stream:
+                with (self._folder / hash).open("rb") as stream:
                     content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
             except FileNotFoundError as error:
                 raise bad_request(f"The xorb {hash} is not here (any more); upload it again.") from error
