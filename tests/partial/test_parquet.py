@@ -362,7 +362,7 @@ def test_it_travels_to_other_processes(remote):
 
 
 WORKER = """
-import sys
+import sys, time
 from gristmill import config
 from gristmill.partial import RemoteParquet
 from gristmill.hub.client import HubClient
@@ -377,6 +377,7 @@ print("open", flush=True)
 for group in groups:
     remote.ensure(group)
     print(group, flush=True)
+    time.sleep(0.02)  # a busy machine may be late to kill
 """
 
 

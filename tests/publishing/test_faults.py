@@ -163,7 +163,13 @@ def test_a_commit_that_does_not_hold_what_was_sent(server, tmp_path):
     writer = BranchWriter(REPO)
     uploaded = writer.upload({"data/train-00000-of-00001.parquet": file})
     with pytest.raises(IncompleteBodyError, match="does not hold data/train"):
-        writer.check(writer.head().commit, "data", uploaded)
+        writer.check(writer.head().commit, uploaded)
+    head = writer.head()
+    writer.check(head.commit, [], {"README.md": head.read("README.md")}, ["nothing"])
+    with pytest.raises(IncompleteBodyError, match=r"does not hold README\.md"):
+        writer.check(head.commit, [], {"README.md": head.read("README.md") + b" "})
+    with pytest.raises(IncompleteBodyError, match=r"does not hold data/train"):
+        writer.check(head.commit, [], {}, ["data/train-00000-of-00001.parquet"])
 
 
 class _Answer:

@@ -30,7 +30,15 @@ from gristmill.errors import (
 )
 from gristmill.files.connections import check_packing, open_client
 from gristmill.files.http_answers import Refusal, failure, read_bounded, refuse_plainly, transient
-from gristmill.files.ranges import CheckPart, ContentRange, accept_part, check_part, has_digest
+from gristmill.files.ranges import (
+    NOT_AS_SENT,
+    WANT_DIGEST,
+    CheckPart,
+    ContentRange,
+    accept_part,
+    check_part,
+    has_digest,
+)
 from gristmill.files.retry import RetryPolicy, Transient
 
 if TYPE_CHECKING:
@@ -243,12 +251,18 @@ class HttpSession:
 
         Raises:
             HubResponseError: The body is larger than `limit`.
+            IncompleteBodyError: It is not what the server says it sent (``Content-Digest``), in any attempt.
             HubError: As for `open`, after all attempts.
         """
+        sent = {**(headers or {}), **WANT_DIGEST}
 
         def attempt() -> tuple[bytes, Mapping[str, str]]:
-            with self.open(url, headers=headers, refuse=refuse) as response:
-                return read_bounded(response, url, limit), dict(response.headers)
+            with self.open(url, headers=sent, refuse=refuse) as response:
+                body, said = read_bounded(response, url, limit), response.headers
+            # The digest is that of the body as it was packed.
+            if "content-encoding" not in said and not has_digest(body, said.get("content-digest")):
+                raise Transient(IncompleteBodyError.at_url(NOT_AS_SENT, url, 200))
+            return body, dict(said)
 
         return self.policy.run(attempt, f"GET {url}")
 
@@ -339,7 +353,7 @@ class HttpSession:
         check: CheckPart,
         refuse: Callable[[Refusal], Exception],
     ) -> tuple[bytes, ContentRange, Mapping[str, str]]:
-        sent = {**headers, "Range": asked, "Accept-Encoding": "identity", "Want-Content-Digest": "sha-256=1"}
+        sent = {**headers, "Range": asked, "Accept-Encoding": "identity", **WANT_DIGEST}
 
         def attempt() -> tuple[bytes, ContentRange, Mapping[str, str]]:
             with self.open(url, headers=sent, accept=(200, 206, 416), refuse=refuse) as response:
@@ -351,8 +365,7 @@ class HttpSession:
                 problem = f"Only {len(body)} of {wanted} bytes of a range came"
                 raise Transient(IncompleteBodyError.at_url(problem, url, 206))
             if not has_digest(body, response.headers.get("content-digest")):
-                problem = "The bytes that came are not those the server says it sent"
-                raise Transient(IncompleteBodyError.at_url(problem, url, 206))
+                raise Transient(IncompleteBodyError.at_url(NOT_AS_SENT, url, 206))
             return body, part, response.headers
 
         return self.policy.run(attempt, f"GET {url}")

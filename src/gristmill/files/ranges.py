@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 from gristmill.errors import RangeIgnoredError, shorten
 
+WANT_DIGEST = {"Want-Content-Digest": "sha-256=1"}
+"""Headers that ask a server to say what the body should hash to."""
+NOT_AS_SENT = "The bytes that came are not those the server says it sent"
+"""What is wrong where they do not."""
 _CONTENT_RANGE = re.compile(r"bytes (?P<first>[0-9]{1,18})-(?P<last>[0-9]{1,18})/(?P<total>[0-9]{1,18}|\*)")
 
 _SHA256 = re.compile(r"(?:^|[,\s])sha-256=:(?P<digest>[A-Za-z0-9+/=]{44}):")
@@ -92,5 +96,10 @@ def has_digest(body: bytes, header: str | None) -> bool:
         >>> has_digest(b"a", "sha-256=:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs=:"), has_digest(b"a", None)
         (True, True)
     """
+    return header is None or is_digest(hashlib.sha256(body).digest(), header)
+
+
+def is_digest(digest: bytes, header: str | None) -> bool:
+    """Says whether a SHA-256 is the one that a ``Content-Digest`` header gives; True if it gives none."""
     match = _SHA256.search(header or "")
-    return match is None or base64.b64encode(hashlib.sha256(body).digest()).decode() == match["digest"]
+    return match is None or base64.b64encode(digest).decode() == match["digest"]

@@ -16,7 +16,7 @@ from gristmill.files.atomic import sync_folder
 from gristmill.files.borders import writing
 from gristmill.files.http import HttpSession, Refusal
 from gristmill.files.lock import lock
-from gristmill.files.ranges import parse_content_range
+from gristmill.files.ranges import NOT_AS_SENT, WANT_DIGEST, is_digest, parse_content_range
 from gristmill.files.retry import Transient
 from gristmill.hub.tree import RepoFile
 
@@ -206,7 +206,7 @@ def fetch_url(session: HttpSession, url: str, part: Path, etag: str | None) -> t
         HubError: The server refuses or can't be reached.
         FileError: The file can't be written.
     """
-    headers = {"Accept-Encoding": "identity"} | ({"If-None-Match": etag} if etag else {})
+    headers = {"Accept-Encoding": "identity", **WANT_DIGEST} | ({"If-None-Match": etag} if etag else {})
 
     def attempt() -> tuple[bool, str | None]:
         with session.open(url, headers=headers, accept=(200, 304) if etag else (200,)) as answer:
@@ -217,11 +217,15 @@ def fetch_url(session: HttpSession, url: str, part: Path, etag: str | None) -> t
                     out.write(piece)
                 out.flush()
                 os.fsync(out.fileno())
+            state = hashlib.sha256()
             return True, answer.headers.get("etag")
 
     with writing(part):
+                    state.update(piece)
         return session.policy.run(attempt, f"GET {url}")
 
+            if not is_digest(state.digest(), answer.headers.get("content-digest")):
+                raise Transient(IncompleteBodyError.at_url(NOT_AS_SENT, url, 200))
 
 def run_parallel(function: Callable[[T, threading.Event], R], items: Sequence[T], workers: int) -> list[R]:
     """Calls a function for each item in several threads; the first failure, or Ctrl-C, stops them all.

@@ -20,6 +20,7 @@ from gristmill.errors import (
 from gristmill.files.http import Refusal
 from gristmill.files.retry import RetryPolicy, Transient, parse_rate_limit, parse_retry_after
 from gristmill.hub.answers import Target
+from gristmill.hub.careful import careful_requests
 
 __all__ = ["Conflict", "Remote"]
 
@@ -76,7 +77,8 @@ class Remote:
     def translated(self, doing: str) -> Iterator[None]:
         """Turns what huggingface_hub raises inside the block into what `call` raises, `Transient` or `Conflict`."""
         try:
-            yield
+            with careful_requests():
+                yield
         except (GristmillError, Transient, Conflict):
             raise
         except Exception as error:
@@ -114,7 +116,7 @@ class Remote:
                 f"Could not {doing}: the server asks to slow down", url, status, _REMEDY
             )
             return Transient(slow, wait if limit is None else limit)
-        if status == 408 or status >= 500:
+        if status == 408 or status >= 500 or headers.get("x-error-code") == "ContentDigestMismatch":
             return Transient(
                 HubResponseError.at_url(f"Could not {doing}: the server failed{said}", url, status, _REMEDY),
                 wait,

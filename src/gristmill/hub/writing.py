@@ -32,6 +32,7 @@ from gristmill.hub.auth import find_token
 from gristmill.hub.bars import quiet_bars
 from gristmill.hub.client import HubClient
 from gristmill.hub.pinned import GO_ONLINE, parse_info
+from gristmill.hub.transfer import new_hash
 from gristmill.hub.tree import RepoFile, read_tree
 from gristmill.hub.write_errors import Remote
 from gristmill.logging import get_logger
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from huggingface_hub import CommitInfo as CommitInfo  # noqa: PLC0414  # the type that those above name
     from huggingface_hub import CommitOperationAdd
 
-__all__ = ["BranchWriter", "Head", "Uploaded"]
+__all__ = ["BranchWriter", "Head", "Uploaded", "holds"]
 
 _log = get_logger(__name__)
 _AT_ONCE = 5
@@ -352,20 +353,38 @@ class BranchWriter:
         if self.create_pr and info.pr_revision:
             self.revision, self.create_pr = info.pr_revision, False
 
-    def check(self, commit: str, folder: str, uploaded: Sequence[Uploaded]) -> None:
+    def check(
+        self,
+        commit: str,
+        uploaded: Sequence[Uploaded],
+        texts: Mapping[str, bytes] | None = None,
+        deleted: Sequence[str] = (),
+    ) -> None:
         """Compares what a commit lists with what was sent.
 
         Args:
             commit: The commit.
-            folder: Where all of `uploaded` is.
             uploaded: What it should list.
+            texts: Contents of small files it should hold, by path.
+            deleted: Paths it should not have.
 
         Raises:
-            IncompleteBodyError: Something is missing, or has another size or hash.
+            IncompleteBodyError: Something is missing, has another size or hash, or should not be there.
         """
-        files = self._list(commit, folder)
+        files = self._list(commit)
         wrong = [one.path for one in uploaded if not one.matches(files.get(one.path))]
+        wrong += [path for path, text in (texts or {}).items() if not holds(files.get(path), text)]
+        wrong += [path for path in deleted if path in files]
         if wrong:
             problem = f"{commit} of {self.repo_id} does not hold {wrong[0]} as it was sent"
             remedy = "Check that no .gitignore there matches it, then run it again"
             raise IncompleteBodyError.at_url(problem, self._target.page, None, remedy)
+
+
+def holds(file: RepoFile | None, text: bytes) -> bool:
+    """Says whether a file of a commit is a text, by its size and hash."""
+    if file is None or file.size != len(text):
+        return False
+    state = new_hash(file)
+    state.update(text)
+    return bool(state.hexdigest() == file.etag)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gristmill.errors import HubError, HubResponseError, IncompleteBodyError
 from gristmill.files.http import HttpSession, Refusal, is_unreachable
-from gristmill.files.ranges import CheckPart, check_part, has_digest
+from gristmill.files.ranges import NOT_AS_SENT, WANT_DIGEST, CheckPart, check_part, has_digest
 from gristmill.files.retry import Transient
 
 __all__ = ["read_range"]
@@ -77,7 +77,7 @@ def _go_on(
         **headers,
         "Range": f"bytes={first}-{start + length - 1}",
         "Accept-Encoding": "identity",
-        "Want-Content-Digest": "sha-256=1",
+        **WANT_DIGEST,
     }
     with session.open(url, headers=sent, accept=(200, 206, 416), refuse=refuse) as response:
         part = check_part(response.status_code, response.headers, url, (first, wanted))
@@ -103,8 +103,7 @@ def _go_on(
         )
     if digest and not has_digest(came, digest):
         del got[begun:]
-        problem = "The bytes that came are not those the server says it sent"
-        raise Transient(IncompleteBodyError.at_url(problem, url, 206))
+        raise Transient(IncompleteBodyError.at_url(NOT_AS_SENT, url, 206))
 
 
 def _counted(error: HubError, attempts: int, at: int) -> HubError:

@@ -22,7 +22,7 @@ from gristmill.files.patterns import PathIndex
 from gristmill.files.retry import RetryPolicy, Transient
 from gristmill.files.temporary import temporary_prefix
 from gristmill.hub.write_errors import Conflict
-from gristmill.hub.writing import BranchWriter, Head, Uploaded
+from gristmill.hub.writing import BranchWriter, Head, Uploaded, holds
 from gristmill.logging import get_logger
 from gristmill.naming import SPLIT_NAME
 from gristmill.progress import progress
@@ -203,7 +203,7 @@ def _send_files(writer: BranchWriter, shards: Mapping[str, WrittenShard]) -> lis
 def _commit(writer: BranchWriter, splits: Sequence[_Split], options: PushOptions) -> CommitInfo:
     """Commits on top of what the branch stands for, again if that changes in between."""
 
-    def attempt() -> CommitInfo:
+    def attempt() -> _Made:
         head = writer.head()
         try:
             return _commit_on(writer, head, splits, options)
@@ -215,9 +215,22 @@ def _commit(writer: BranchWriter, splits: Sequence[_Split], options: PushOptions
             raise
 
     policy = RetryPolicy(attempts=12, first_delay=0.2, longest_delay=20.0, sleep=_wait)
-    info = policy.run(attempt, f"commit to {writer.repo_id}")
-    writer.check(info.oid, options.folder, [one for split in splits for one in split.uploaded])
-    return info
+    made = policy.run(attempt, f"commit to {writer.repo_id}")
+    uploaded = [one for split in splits for one in split.uploaded]
+    writer.check(made.info.oid, uploaded, made.texts, made.gone)
+    return made.info
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A commit, the small files that it changed, and what it took away.
+
+    Where nothing was to change it is the last commit there is, which others may have made.
+    """
+
+    info: CommitInfo
+    texts: Mapping[str, bytes]
+    gone: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -268,9 +281,7 @@ class _Plan:
         return cls(texts, gone, {} if pinned is None else {_README: pinned.encode()})
 
 
-def _commit_on(
-    writer: BranchWriter, head: Head, splits: Sequence[_Split], options: PushOptions
-) -> CommitInfo:
+def _commit_on(writer: BranchWriter, head: Head, splits: Sequence[_Split], options: PushOptions) -> _Made:
     plan = _Plan.make(writer, head, splits, options)
     uploaded = [one for split in splits for one in split.uploaded]
     kept = {one.path for one in uploaded}
@@ -278,14 +289,11 @@ def _commit_on(
     parent = head.commit
     if len(new) > MOST_IN_COMMIT:
         new, parent = _commit_early(writer, new, head, plan.pinned, options)
-    return writer.commit(
-        new,
-        plan.texts,
-        [path for path in plan.gone if path not in kept],
-        options.commit_message or _MESSAGE,
-        options.commit_description,
-        parent,
-    )
+    gone = [path for path in plan.gone if path not in kept]
+    message = options.commit_message or _MESSAGE
+    info = writer.commit(new, plan.texts, gone, message, options.commit_description, parent)
+    changed = {path: text for path, text in plan.texts.items() if not holds(head.files.get(path), text)}
+    return _Made(info, changed, gone)
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,11 @@ class Refusal(Exception):
         return JSONResponse({"error": self.message, **self.body}, self.status, headers)
 
 
+def broke_off() -> Refusal:
+    """A request whose body did not come whole; nobody reads the answer, but the log names it."""
+    return Refusal(400, "The request broke off before its body was complete.")
+
+
 def header_text(text: str, limit: int = 500) -> str:
     r"""Makes a text fit for a header: printable ASCII, one line, bounded.
 

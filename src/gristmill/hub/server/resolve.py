@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from gristmill.hub.server.digests import DIGEST, LARGEST_PART, digest_of_hex, digest_of_part, wants_digest
 from gristmill.hub.server.errors import Refusal, unreadable
 from gristmill.hub.server.hashing import ChangedWhileRead
 from gristmill.hub.server.snapshots import Entry, Kept
@@ -156,7 +157,7 @@ async def _open_body(
     part: ByteRange,
     reads: anyio.CapacityLimiter,
 ) -> Response:
-    handle = await anyio.to_thread.run_sync(_open, entry.found, limiter=reads)
+    handle = await anyio.to_thread.run_sync(open_found, entry.found, limiter=reads)
     headers["Content-Length"] = str(part.length)
     return _FileBody(handle, status, headers, part, request, reads)
 

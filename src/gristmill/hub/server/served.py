@@ -10,13 +10,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from gristmill.errors import FileError
 from gristmill.hub.server.access import Caller, Gated
 from gristmill.hub.server.errors import (
     Refusal,
     bad_request,
+    broke_off,
     gated,
     may_not_write,
     read_only,
@@ -257,13 +258,16 @@ async def read_body(request: Request) -> bytes:
     """Reads a request's body, up to a limit.
 
     Raises:
-        Refusal: It is larger (413).
+        Refusal: It is larger (413), or broke off (400).
     """
     body = bytearray()
-    async for block in request.stream():
-        body += block
-        if len(body) > _LARGEST_BODY:
-            raise Refusal(413, f"The request's body is larger than {_LARGEST_BODY} bytes.")
+    try:
+        async for block in request.stream():
+            body += block
+            if len(body) > _LARGEST_BODY:
+                raise Refusal(413, f"The request's body is larger than {_LARGEST_BODY} bytes.")
+    except ClientDisconnect as error:
+        raise broke_off() from error
     return bytes(body)
 
 

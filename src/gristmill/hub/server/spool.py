@@ -10,7 +10,7 @@ from typing import IO
 
 from starlette.requests import ClientDisconnect, Request
 
-from gristmill.hub.server.errors import Refusal
+from gristmill.hub.server.errors import Refusal, broke_off
 from gristmill.hub.server.served import Served
 
 _PIECE = 1024 * 1024
@@ -55,7 +55,7 @@ async def receive(request: Request, served: Served, target: IO[bytes], limit: in
             if len(waiting) >= _PIECE:
                 await served.save(flush)
     except ClientDisconnect as error:
-        raise Refusal(400, "The request broke off before its body was complete.") from error
+        raise broke_off() from error
     await served.save(flush)
     return size, digest.hexdigest()
 
