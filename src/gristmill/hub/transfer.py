@@ -212,20 +212,20 @@ def fetch_url(session: HttpSession, url: str, part: Path, etag: str | None) -> t
         with session.open(url, headers=headers, accept=(200, 304) if etag else (200,)) as answer:
             if answer.status_code == 304:
                 return False, etag
+            state = hashlib.sha256()
             with part.open("wb") as out:
                 for piece in answer.iter_bytes():
                     out.write(piece)
+                    state.update(piece)
                 out.flush()
                 os.fsync(out.fileno())
-            state = hashlib.sha256()
+            if not is_digest(state.digest(), answer.headers.get("content-digest")):
+                raise Transient(IncompleteBodyError.at_url(NOT_AS_SENT, url, 200))
             return True, answer.headers.get("etag")
 
     with writing(part):
-                    state.update(piece)
         return session.policy.run(attempt, f"GET {url}")
 
-            if not is_digest(state.digest(), answer.headers.get("content-digest")):
-                raise Transient(IncompleteBodyError.at_url(NOT_AS_SENT, url, 200))
 
 def run_parallel(function: Callable[[T, threading.Event], R], items: Sequence[T], workers: int) -> list[R]:
     """Calls a function for each item in several threads; the first failure, or Ctrl-C, stops them all.

@@ -10,18 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from gristmill.hub.server import (
-    bucket_api,
-    commit_api,
-    files_api,
-    hub_api,
-    lfs_api,
-    manage_api,
-    pages,
-    repo_api,
-    xet_api,
-    xet_read_api,
-)
+from gristmill.hub.server import commit_api, files_api, hub_api, lfs_api, manage_api, pages, repo_api, xet_api
 from gristmill.hub.server.digests import DIGEST, compared, digest_of_text, wants_digest
 from gristmill.hub.server.errors import Refusal, read_only, repo_not_found
 from gristmill.hub.server.limits import RateLimit
@@ -80,17 +69,6 @@ ROUTES = (
     Route("{id}/info/lfs/objects/batch", lfs_api.batch, ("POST",)),
     Route("github/{path}", files_api.github),
     Route("{type}/{id}/resolve/{rev}/{path}", files_api.resolve),
-    Route("api/buckets/{namespace}", bucket_api.list_buckets),
-    Route("api/buckets/{bucket}", bucket_api.info),
-    Route("api/buckets/{bucket}", bucket_api.create, ("POST",), writes=True),
-    Route("api/buckets/{bucket}", bucket_api.delete, ("DELETE",), writes=True),
-    Route("api/buckets/{bucket}/settings", bucket_api.settings, ("PUT",), writes=True),
-    Route("api/buckets/{bucket}/tree/{path}", bucket_api.tree),
-    Route("api/buckets/{bucket}/paths-info", bucket_api.paths_info, ("POST",)),
-    Route("api/buckets/{bucket}/batch", bucket_api.batch, ("POST",), writes=True),
-    Route("api/buckets/{bucket}/xet-write-token", bucket_api.write_token, writes=True),
-    Route("api/buckets/{bucket}/xet-read-token", bucket_api.read_token),
-    Route("buckets/{bucket}/resolve/{path}", bucket_api.resolve),
     Route("{type}/{id}/raw/{rev}/{path}", files_api.raw),
     Route("{type}/{id}", pages.repo_page),
     Route("{id}/resolve/{rev}/{path}", files_api.resolve),
@@ -138,6 +116,10 @@ class App:
 
         try:
             response = await self._answer(request)
+            # Bodies that are files have theirs already, if it can be had.
+            body = getattr(response, "body", None)
+            if body and request.method != "HEAD" and wants_digest(request):
+                response.headers.setdefault(DIGEST, digest_of_text(bytes(body)))
             await response(scope, receive, send_with_id)
         except Exception:
             if status:

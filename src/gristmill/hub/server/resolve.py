@@ -157,8 +157,19 @@ async def _open_body(
     part: ByteRange,
     reads: anyio.CapacityLimiter,
 ) -> Response:
-    handle = await anyio.to_thread.run_sync(open_found, entry.found, limiter=reads)
+    handle = await anyio.to_thread.run_sync(_open, entry.found, limiter=reads)
     headers["Content-Length"] = str(part.length)
+    if request.method == "GET" and wants_digest(request):
+        if part.length == entry.size and entry.sha256 is not None:
+            headers[DIGEST] = digest_of_hex(entry.sha256)
+        elif part.length <= LARGEST_PART:
+            try:
+                headers[DIGEST] = await anyio.to_thread.run_sync(
+                    digest_of_part, handle, part.start, part.length, limiter=reads
+                )
+            except BaseException:
+                os.close(handle)
+                raise
     return _FileBody(handle, status, headers, part, request, reads)
 
 
