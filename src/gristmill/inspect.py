@@ -19,8 +19,7 @@ from gristmill.download import DownloadMode
 from gristmill.errors import (
     ConfigNotFoundError,
     DataFilesNotFoundError,
-    HubConnectionError,
-    OfflineError,
+    HubError,
     SplitsNotFoundError,
     suggest,
 )
@@ -35,7 +34,7 @@ from gristmill.load.arguments import (
     parse_path,
     parse_revision,
 )
-from gristmill.load.finding import Located, locate, recorded, unreachable
+from gristmill.load.finding import Located, cant_be_asked, give_up, locate, recorded
 from gristmill.logging import get_logger
 from gristmill.splits import SplitDict, SplitInfo
 
@@ -283,10 +282,12 @@ def _looking(
     with contextlib.closing(request):
         try:
             located = locate(name, where, request, cache)
-        except (OfflineError, HubConnectionError) as error:
+        except HubError as error:
+            if not cant_be_asked(error):
+                raise
             records = recorded(name, where, cache)
             if not records:
-                raise unreachable(name, cache, error) from error
+                give_up(name, cache, error)
             _log.warning("%s: going by what was prepared at commit %s (%s)", name, records[0].commit, error)
             known = {record.config: record.known for record in reversed(records)}
             yield _of_records(name, known)

@@ -1,6 +1,7 @@
 """A small Hub on a real socket that goes wrong on demand.
 
-It serves one dataset, ``org/data``, at one commit. `FaultyHub.script` lines up replies for requests whose path holds
+It serves one dataset, ``org/data``, at one commit, and at older ones after `FaultyHub.move`; old names of it are in
+`FaultyHub.renamed`. `FaultyHub.script` lines up replies for requests whose path holds
 a text: each is used once, after them the truth is told again. Every request is recorded.
 """
 
@@ -14,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 from typing_extensions import Self
 
@@ -90,6 +91,10 @@ class FaultyHub:
         self.seen: list[Seen] = []
         self.scripts: list[tuple[str, deque[Fault]]] = []
         self.info: dict[str, object] = {"id": REPO, "sha": COMMIT, "private": False, "gated": False}
+        self.commit = COMMIT  # what main stands for
+        self.branches = ["main", "feat/x"]
+        self.renamed: list[str] = []  # names from which a redirect leads to REPO
+        self._older: dict[str, dict[str, bytes]] = {}
         self._lock = threading.Lock()
         self._stopped = False
         hub = self
@@ -133,6 +138,12 @@ class FaultyHub:
     def script(self, text: str, *faults: Fault) -> None:
         self.scripts.append((text, deque(faults)))
 
+    def move(self, commit: str, files: dict[str, bytes]) -> None:
+        """Commits other files; those of the commits before stay where they are."""
+        self._older[self.commit] = self.files
+        self.commit, self.files = commit, files
+        self.info = {**self.info, "sha": commit}
+
     def requests(self, text: str) -> list[Seen]:
         return [seen for seen in self.seen if text in seen.path]
 
@@ -166,26 +177,38 @@ class FaultyHub:
 
     def _truth(self, seen: Seen) -> Reply:
         api = f"/api/datasets/{REPO}"
+        for name in self.renamed:
+            if f"/datasets/{name}/" in seen.path:
+                query = "?" + urlencode(seen.query, doseq=True) if seen.query else ""
+                target = seen.path.replace(f"/datasets/{name}/", f"/datasets/{REPO}/")
+                return Reply(307, b"", {"Location": target + query})
         if seen.path.startswith(f"{api}/revision/"):
-            known = unquote(seen.path.rpartition("/")[2]) in ("main", "feat/x", COMMIT)
-            return _json(self.info) if known else _refusal(404, "RevisionNotFound")
-        if seen.path == f"{api}/tree/{COMMIT}":
-            return self._tree(seen)
+            revision = unquote(seen.path.rpartition("/")[2])
+            if revision in (*self.branches, self.commit):
+                return _json(self.info)
+            known = revision in self._older
+            return _json({**self.info, "sha": revision}) if known else _refusal(404, "RevisionNotFound")
+        if seen.path.startswith(f"{api}/tree/"):
+            return self._tree(seen, seen.path.rpartition("/")[2])
         if seen.path.startswith(f"{api}/parquet/"):
             return _json([f"{self.url}{seen.path}/0.parquet"])
         match = re.match(rf"/datasets/{REPO}/resolve/(?P<revision>[^/]+)/(?P<path>.+)", seen.path)
         if match is not None:
-            content = self.files.get(unquote(match["path"]))
+            commit = match["revision"] if match["revision"] in self._older else self.commit
+            content = self._older.get(commit, self.files).get(unquote(match["path"]))
             if content is None:
-                return _refusal(404, "EntryNotFound", **{"X-Repo-Commit": COMMIT})
-            return _file(content, etag_of(unquote(match["path"]), content), seen)
+                return _refusal(404, "EntryNotFound", **{"X-Repo-Commit": commit})
+            return _file(content, etag_of(unquote(match["path"]), content), seen, commit)
         content = self.files.get(unquote(seen.path[1:]))  # plain files, outside any repository
         if content is not None:
             return _file(content, hashlib.sha256(content).hexdigest(), seen)
         return _refusal(401 if seen.path.startswith("/api") else 404, "RepoNotFound")
 
-    def _tree(self, seen: Seen) -> Reply:
-        entries = [tree_entry(path, content) for path, content in sorted(self.files.items())]
+    def _tree(self, seen: Seen, commit: str) -> Reply:
+        if commit not in (self.commit, *self._older):
+            return _refusal(404, "RevisionNotFound")
+        files = self._older.get(commit, self.files)
+        entries = [tree_entry(path, content) for path, content in sorted(files.items())]
         start = int(seen.query.get("cursor", ["0"])[0])
         more = start + self.page < len(entries)
         following = f"{self.url}{seen.path}?recursive=true&expand=false&cursor={start + self.page}"
@@ -220,8 +243,8 @@ def _refusal(code: int, error: str, **headers: str) -> Reply:
     return Reply(code, b"", {"X-Error-Code": error, "X-Error-Message": f"no: {error}", **headers})
 
 
-def _file(content: bytes, etag: str, seen: Seen) -> Reply:
-    headers = {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
+def _file(content: bytes, etag: str, seen: Seen, commit: str = COMMIT) -> Reply:
+    headers = {"ETag": f'"{etag}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
     if seen.headers.get("if-none-match") == f'"{etag}"':
         return Reply(304, b"", headers)
     asked = re.sub(

@@ -184,7 +184,11 @@ def test_missing_revision_and_repository(client, hub):
             GatedRepoError,
             r"Ask for access at http://.*/datasets/org/data$",
         ),
-        (status(404, X_Error_Code="RepoNotFound"), RepoNotFoundError, r"Check the name$"),
+        (
+            status(404, X_Error_Code="RepoNotFound"),
+            RepoNotFoundError,
+            r"Check the name\. If it is private: .*HF_TOKEN",
+        ),
         (
             status(401, X_Error_Message="Invalid credentials in Authorization header"),
             AccessError,

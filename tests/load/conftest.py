@@ -2,6 +2,7 @@ import pytest
 
 from gristmill import config
 from gristmill.load import finding
+from tests.hub.conftest import warnings_said  # noqa: F401  # a fixture
 from tests.hub.faulty import FaultyHub
 
 

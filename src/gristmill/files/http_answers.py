@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -81,13 +82,15 @@ def failure(response: httpx.Response, url: str, refuse: Callable[[Refusal], Exce
     wait = parse_retry_after(headers.get("retry-after"))
     if status == 429:
         limit = parse_rate_limit(headers.get("ratelimit"))
-        remedy = "Wait a few minutes; a token (`hf auth login` or HF_TOKEN) raises the limit"
-        error = RateLimitedError.at_url("The server asks to slow down", url, status, remedy)
-        return Transient(error, wait if limit is None else limit)
+        wait = wait if limit is None else limit
+        time = "a few minutes" if wait is None else f"{math.ceil(wait)} s"
+        remedy = f"Wait {time} and run it again; a token (`hf auth login` or HF_TOKEN) raises the limit"
+        return Transient(RateLimitedError.at_url("The server asks to slow down", url, status, remedy), wait)
     refusal = Refusal(url, status, headers.get("x-error-code", ""), _message(response))
     if status == 408 or status >= 500:
         said = f": {refusal.message}" if refusal.message else ""
-        return Transient(HubResponseError.at_url(f"The server failed{said}", url, status), wait)
+        remedy = "That is the server's trouble: run it again later; what was fetched is kept"
+        return Transient(HubResponseError.at_url(f"The server failed{said}", url, status, remedy), wait)
     return refuse(refusal)
 
 

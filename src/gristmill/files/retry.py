@@ -7,6 +7,7 @@ nothing of HTTP, and tests pass their own `sleep`.
 from __future__ import annotations
 
 import email.utils
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from gristmill.logging import get_logger
 
 T = TypeVar("T")
 _log = get_logger(__name__)
+_LONG = 15.0  # seconds
 _SECONDS = re.compile(r"\s*[0-9]{1,9}\s*")
 _LIMIT = re.compile(r'\s*"[^"]*"\s*;\s*r=(?P<left>[0-9]{1,9})\s*;\s*t=(?P<seconds>[0-9]{1,9})\s*')
 
@@ -79,7 +81,9 @@ class RetryPolicy:
                 if number + 1 >= self.attempts:
                     raise failure.error from failure.error.__cause__
                 wait = self.delay(number, failure.retry_after)
-                _log.info("%s: %s; attempt %d in %.1f s", what, failure.error, number + 2, wait)
+                # Who waits for long wants to know what for.
+                level = logging.WARNING if wait >= _LONG else logging.INFO
+                _log.log(level, "%s: %s; attempt %d in %.1f s", what, failure.error, number + 2, wait)
                 self.sleep(wait)
         raise AssertionError("a policy has at least one attempt")
 

@@ -59,7 +59,8 @@ class Target:
         """
         if refusal.code == "GatedRepo":
             return self._gated(refusal)
-        if refusal.code == "RepoNotFound" or (refusal.status == 404 and not refusal.code and not self.path):
+        nothing = refusal.status in (404, 410) and not self.path and refusal.code != "RevisionNotFound"
+        if refusal.code == "RepoNotFound" or nothing:
             return self._missing_repo(refusal)
         if refusal.code == "RevisionNotFound":
             return self._error(
@@ -89,9 +90,9 @@ class Target:
 
     def _missing_repo(self, refusal: Refusal) -> HubError:
         problem = f"There is no {self.repo_type} {self.repo_id}, or it is private and not yours"
-        remedy = "Check the name"
-        if refusal.status == 401:
-            remedy += f". If it is private: {self._sign_in(upper=False)}"
+        remedy = (
+            f"Check the name. If it is private: {self._sign_in(upper=False)}, of an account that may read it"
+        )
         return self._error(RepoNotFoundError, refusal, problem, remedy)
 
     def _no_access(self, refusal: Refusal) -> HubError:

@@ -71,6 +71,7 @@ class HubClient:
         self.max_workers = max_workers
         self.session = HttpSession(self.endpoint, None if self.offline else find_token(token), policy)
         self.downloads = UrlCache(config.DOWNLOADED_DATASETS_PATH, self.offline)
+        self._renamed: set[str] = set()  # old names that were told of
 
     def __repr__(self) -> str:
         return f"HubClient({self.endpoint!r}, cache_dir={str(self.cache_dir)!r}{', offline' * self.offline})"
@@ -79,7 +80,8 @@ class HubClient:
         """Fixes the commit that a revision stands for now.
 
         A full commit id of which something is cached needs no request. When the Hub can't be reached, the commit
-        that the revision stood for when last used is taken, with a warning.
+        that the revision stood for when last used is taken, with a warning. A repository that was renamed is found by
+        its old name, with a warning, and is cached under the name that was asked for.
 
         Args:
             repo_id: ``"namespace/name"``.
@@ -116,7 +118,22 @@ class HubClient:
             _log.warning("%s. The cached commit %s of %s is used instead", error, known, repo_id)
             return PinnedRepo(self, repo_id, repo_type, revision, known)
         cache.write_info(info["sha"], info)
-        return PinnedRepo(self, repo_id, repo_type, revision, info["sha"])
+        name = self._name_now(repo_id, repo_type, info.get("id"))
+        return PinnedRepo(self, repo_id, repo_type, revision, info["sha"], name)
+
+    def _name_now(self, repo_id: str, repo_type: str, said: object) -> str:
+        """Gives what the Hub calls a repository, which is another name than the one asked for if it was renamed."""
+        try:
+            urls.check_repo(said if isinstance(said, str) else "", repo_type)
+        except InvalidArgumentError:
+            return repo_id
+        name = str(said)
+        if name != repo_id and repo_id not in self._renamed:
+            self._renamed.add(repo_id)
+            _log.warning(
+                'the %s "%s" was renamed: ask for it by its new name, "%s"', repo_type, repo_id, name
+            )
+        return name
 
     def resolve_url(self, repo_id: str, revision: str, path: str, repo_type: str = "dataset") -> str:
         """Gives the address of a file: slashes in the revision encoded, those in the path kept.

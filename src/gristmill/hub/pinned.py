@@ -56,6 +56,7 @@ class PinnedRepo:
         repo_type: ``"dataset"`` or ``"model"``.
         revision: As it was asked for.
         commit: What it stands for: 40 hex characters.
+        name: What the Hub calls it, if it was asked and the repository was renamed: it is asked under this name then.
     """
 
     client: Connection = field(repr=False)
@@ -63,7 +64,11 @@ class PinnedRepo:
     repo_type: str
     revision: str
     commit: str
+    name: str = field(default="", repr=False, compare=False)
     _files: dict[str, RepoFile] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.name or self.repo_id
 
     @property
     def cache(self) -> RepoCache:
@@ -99,14 +104,14 @@ class PinnedRepo:
     def _info(self) -> dict[str, Any]:
         info = self.cache.read_info(self.commit)
         if info is None and not self.client.offline:
-            url = urls.api_url(self.client.endpoint, self.repo_id, self.repo_type, "revision", self.commit)
+            url = urls.api_url(self.client.endpoint, self.name, self.repo_type, "revision", self.commit)
             info = parse_info(self.client.session.get_json(url, refuse=self._target().refuse)[0], url)
             self.cache.write_info(self.commit, info)
         return info or {}
 
     def url(self, path: str) -> str:
         """Gives the address of a file at this commit."""
-        return urls.resolve_url(self.client.endpoint, self.repo_id, self.commit, path, self.repo_type)
+        return urls.resolve_url(self.client.endpoint, self.name, self.commit, path, self.repo_type)
 
     def refuse(self, path: str) -> Callable[[Refusal], Exception]:
         """Gives what words the error when the Hub refuses a file."""
@@ -134,7 +139,7 @@ class PinnedRepo:
         return self._files
 
     def _listed_files(self) -> tuple[RepoFile, ...]:
-        url = urls.api_url(self.client.endpoint, self.repo_id, self.repo_type, "tree", self.commit)
+        url = urls.api_url(self.client.endpoint, self.name, self.repo_type, "tree", self.commit)
         files = read_tree(self.client.session, f"{url}?recursive=true&expand=false", self._target().refuse)
         self.cache.write_tree(self.commit, files)
         return files

@@ -111,7 +111,12 @@ def fetch(session: HttpSession, download: Download, watch: Watch, again: bool = 
             watch.came(download.file.size)
             return
         with writing(download.final):
-            session.policy.run(lambda: _attempt(session, download, watch), f"GET {download.url}")
+            try:
+                session.policy.run(lambda: _attempt(session, download, watch), f"GET {download.url}")
+            except BaseException:
+                if download.part.is_file() and not download.part.stat().st_size:
+                    download.part.unlink()  # nothing came that could be gone on with
+                raise
             download.part.replace(download.final)
             sync_folder(download.final.parent)
 

@@ -18,8 +18,7 @@ from gristmill.errors import (
     DataFilesNotFoundError,
     DatasetNotFoundError,
     FileMissingError,
-    HubConnectionError,
-    OfflineError,
+    HubError,
     RevisionNotFoundError,
 )
 from gristmill.files.data_files import parse_data_files
@@ -38,7 +37,7 @@ from gristmill.load.arguments import (
     parse_path,
     parse_revision,
 )
-from gristmill.load.finding import locate
+from gristmill.load.finding import cant_be_asked, locate
 
 __all__ = [
     "BuilderConfigsParameters",
@@ -350,7 +349,9 @@ def dataset_module_factory(
     with _asking(data_dir, data_files, download_config, download_mode, download_kwargs) as request:
         try:
             located = locate(name, at, request, cache)
-        except (OfflineError, HubConnectionError):
+        except HubError as error:
+            if not cant_be_asked(error):
+                raise
             with contextlib.suppress(FileMissingError):
                 return CachedDatasetModuleFactory(name, str(cache)).get_module()
             raise

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from gristmill import config
 from gristmill.build.combine import prepare_and_open
@@ -21,13 +22,13 @@ from gristmill.errors import (
     DatasetNotFoundError,
     DatasetScriptError,
     DatasetUnreachableError,
-    HubConnectionError,
     HubError,
     InvalidArgumentError,
     OfflineError,
     RepoNotFoundError,
     UnsafePathError,
 )
+from gristmill.files.http import is_unreachable
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import known_formats
 from gristmill.hub.buckets import Bucket, parse_bucket_path
@@ -35,13 +36,23 @@ from gristmill.hub.urls import check_repo
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 
-__all__ = ["Found", "Located", "Settings", "find_dataset", "locate", "recorded", "unreachable"]
+__all__ = [
+    "Found",
+    "Located",
+    "Settings",
+    "cant_be_asked",
+    "find_dataset",
+    "give_up",
+    "locate",
+    "recorded",
+]
 
 _log = get_logger(__name__)
 _BUCKETS = "buckets/"
 # Suggestions are for people who mistype; they must not take longer than the rest.
 _LONGEST_NAME = 300
 _MOST_NAMES = 5000
+_MOST_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -156,10 +167,10 @@ def _place_on_hub(path: str, revision: str, request: Request, cache: Path, lenie
         raise _not_found(path, cache, (f"the Hub's buckets at {config.HF_ENDPOINT}", str(error))) from error
     try:
         repo = request.client.pin(path, revision)
+        _log.info("%s: revision %s is commit %s", path, revision, repo.commit)
+        return repo_place(repo, lenient, request.refetch)
     except RepoNotFoundError as error:
         raise _not_found(path, cache, (f"the Hub at {config.HF_ENDPOINT}", str(error))) from error
-    _log.info("%s: revision %s is commit %s", path, revision, repo.commit)
-    return repo_place(repo, lenient, request.refetch)
 
 
 def find_dataset(path: str, revision: str, request: Request, settings: Settings) -> Found:
@@ -186,17 +197,21 @@ def find_dataset(path: str, revision: str, request: Request, settings: Settings)
             return _found(resolved, None, lambda names: _prepare(resolved, names, settings))
         key = _key_of(path, request)
         resolved = located.resolve(None)
-    except (OfflineError, HubConnectionError) as error:
-        if _kind_of(expand_home(path)) is not None or path in known_formats():
-            raise  # it is data files of it that can't be fetched
+    except HubError as error:
+        if not cant_be_asked(error) or _kind_of(expand_home(path)) is not None or path in known_formats():
+            raise  # it is refused, or it is data files of it that can't be fetched
         return _find_recorded(path, revision, key or _key_of(path, request), settings, error)
     commit = None if located.place is None else located.place.revision
 
     def open(names: Sequence[str]) -> dict[str, OpenSplit]:
         try:
             opened = _prepare(resolved, names, settings)
-        except (OfflineError, HubConnectionError) as error:
-            return _find_recorded(path, revision, key, settings, error).open(names)
+        except HubError as error:
+            if not cant_be_asked(error):
+                raise
+            opened = _find_recorded(path, revision, key, settings, error).open(names)
+            resolved.info.splits = None  # the card of this commit says nothing of the rows of another
+            return opened
         folders = {name: str(part.folder.relative_to(settings.cache)) for name, part in opened.items()}
         record = LoadRecord(commit or "", revision, resolved.config, tuple(resolved.splits), folders, now())
         write_record(settings.cache, _cache_name(path), key, record)
@@ -264,7 +279,7 @@ def _find_recorded(path: str, revision: str, key: str, settings: Settings, error
     """Finds what earlier loads prepared, when the Hub can't be asked."""
     records = _records(path, revision, key, settings.cache)
     if not records:
-        raise unreachable(path, settings.cache, error) from error
+        give_up(path, settings.cache, error)
 
     def open(names: Sequence[str]) -> dict[str, OpenSplit]:
         for record in records:
@@ -280,22 +295,33 @@ def _find_recorded(path: str, revision: str, key: str, settings: Settings, error
                     )
                     for name, folder in folders.items()
                 }
-        raise unreachable(path, settings.cache, error) from error
+        give_up(path, settings.cache, error)
 
     latest = records[0]
     return Found(f"{path} at {latest.commit[:12]}", latest.config, latest.commit, latest.known, open)
 
 
-def unreachable(path: str, cache: Path, error: HubError) -> DatasetNotFoundError:
-    """Words the error for a name that may mean something to a Hub that could not be asked.
+def cant_be_asked(error: HubError) -> bool:
+    """Says whether a failure is about the Hub's state, or about being offline, and not about what was asked for."""
+    return isinstance(error, OfflineError) or is_unreachable(error)
+
+
+def give_up(path: str, cache: Path, error: HubError) -> NoReturn:
+    """Raises the error for a name that may mean something to a Hub that could not be asked.
 
     Args:
         path: What the user calls it.
         cache: The datasets cache.
         error: Why the Hub could not be asked.
+
+    Raises:
+        DatasetUnreachableError: It gave no answer, or offline mode is on.
+        HubError: It did answer: that it fails, or that it is asked too much.
     """
+    if error.status is not None:
+        raise error
     attempt = (f"the Hub at {config.HF_ENDPOINT}", f"it could not be asked: {error}")
-    return _not_found(path, cache, attempt, DatasetUnreachableError)
+    raise _not_found(path, cache, attempt, DatasetUnreachableError) from error
 
 
 def _not_found(
@@ -314,11 +340,28 @@ def _not_found(
         ("a format", f"the formats are {', '.join(formats)}"),
         ("a folder or file", f"there is none at {expand_home(path).absolute()}"),
         hub,
-        ("prepared before", f"nothing of that name, config and revision in {cache}"),
+        ("prepared before", _said_of_prepared(path, cache, kind is DatasetUnreachableError)),
     ]
     near = [*formats, *beside, *prepared] if len(path) <= _LONGEST_NAME else []
-    close = difflib.get_close_matches(path, near, n=3)
+    close = [name for name in difflib.get_close_matches(path, near, n=4) if name != path][:3]
     return kind.from_attempts(path, attempts, f"Did you mean {' or '.join(close)}?" if close else "")
+
+
+def _said_of_prepared(path: str, cache: Path, wanted: bool) -> str:
+    records = read_records(cache, _cache_name(path)) if len(path) <= _LONGEST_NAME else []
+    there = list(
+        dict.fromkeys(
+            f'{", ".join(record.splits) or "nothing"} of config "{record.config}" at revision "{record.revision}", '
+            f"commit {record.commit[:12]}"
+            for record in records
+        )
+    )
+    if not there:
+        return f"nothing of that name in {cache}"
+    listed = "; ".join(there[:_MOST_LISTED])
+    if wanted:
+        return f"nothing that was asked for like this in {cache}; there is {listed}"
+    return f"not used, as the Hub could be asked; HF_HUB_OFFLINE=1 takes what is there: {listed}"
 
 
 def _entries(folder: Path) -> list[Path]:
