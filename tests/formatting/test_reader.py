@@ -131,6 +131,59 @@ def test_lazy_rows_are_mappings(ds):
     assert made["i"] == [2, 3, 4]
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_rows_that_a_function_keeps_stay_the_rows_they_were(ds, asynchronous):
+    kept = []
+
+    def keep_some(row):
+        if row["i"] != 2:
+            kept.append(row)
+        row["seen"] = row["i"]
+        return {"n": len(kept)}
+
+    async def keep_some_later(row):
+        return keep_some(row)
+
+    many = ds.select([0, 1, 2] * 50)
+    assert many.map(keep_some_later if asynchronous else keep_some)["n"][-2:] == [99, 100]
+    assert [row["i"] for row in kept] == [1, 3] * 50
+    assert [row["seen"] for row in kept] == [1, 3] * 50
+    assert [row["s"] for row in kept] == [ds[0]["s"], ds[2]["s"]] * 50
+
+
+def test_what_was_done_to_one_row_is_not_seen_in_the_next(ds):
+    def spoil(row):
+        assert set(row) == set(ds.column_names)
+        found = repr((row["i"], row["r"], "new" in row))
+        row["i"] = None
+        row["new"] = 1
+        row["r"].append(9)
+        del row["s"]
+        return {"found": found}
+
+    made = ds.map(spoil)
+    assert made["found"] == ["(1, [1, 2], False)", "(2, [3, 4], False)", "(3, [5, 6], False)"]
+
+
+def test_a_view_of_a_row_that_is_kept_keeps_the_row(ds):
+    kept = []
+    ds.map(lambda row: kept.append(row.items()))
+    assert [dict(items)["i"] for items in kept] == [1, 2, 3]
+
+
+def test_a_list_read_first_hides_no_change(ds):
+    def change(row):
+        row["r"].append(0)
+        row["i"] = row["i"] + 10
+        row["f"] = row["i"] / 2
+        return row
+
+    made = ds.map(change)
+    assert made["i"] == [11, 12, 13]
+    assert made["f"] == [5.5, 6.0, 6.5]
+    assert made["r"] == [[1, 2, 0], [3, 4, 0], [5, 6, 0]]
+
+
 def test_what_is_changed_in_place_counts(ds):
     def append(row):
         row["r"].append(0)

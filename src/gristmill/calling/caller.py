@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import count, repeat, starmap
 from typing import Any
 
 import pyarrow as pa
@@ -66,17 +68,9 @@ class Call:
         Raises:
             TransformError: It failed; names the row, with its error as the cause, and is of its error's class too.
         """
-        function, kwargs = self.function, self.kwargs
         try:
-            if not (self.with_indices or self.with_rank or self.input_columns is not None or kwargs):
-                # Answers are added one by one, so their number says which row failed.
-                answers.extend(map(function, arguments))
-            else:
-                tuples = arguments if self.input_columns is not None else ((row,) for row in arguments)
-                answers.extend(
-                    function(*values, *self._extras(start + position, rank), **kwargs)
-                    for position, values in enumerate(tuples)
-                )
+            # Answers are added one by one, so their number says which row failed.
+            answers.extend(self._calls(arguments, start, rank))
             if len(answers) < rows:
                 # For `map` that is its own end; the rows after it would be lost.
                 raise StopIteration
@@ -85,6 +79,17 @@ class Call:
             raise self._failed(row, row, error) from error
         if self.is_async:
             self._await(answers, start)
+
+    def _calls(self, arguments: Iterable[Any], start: int, rank: int | None) -> Iterator[Any]:
+        function = partial(self.function, **self.kwargs) if self.kwargs else self.function
+        extras: list[Iterable[Any]] = [count(start)] if self.with_indices else []
+        if self.with_rank:
+            extras.append(repeat(rank))
+        if self.input_columns is None:
+            return map(function, arguments, *extras)
+        if extras:
+            arguments = map(operator.add, arguments, zip(*extras, strict=False))
+        return starmap(function, arguments)
 
     def _await(self, answers: list[Any], start: int) -> None:
         for position, answer in enumerate(run_together(answers)):

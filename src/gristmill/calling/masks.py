@@ -77,6 +77,8 @@ def truths(name: str, answers: Any, start: int) -> npt.NDArray[np.bool_]:
     try:
         if isinstance(answers, np.ndarray) and answers.dtype.kind in "biuf":
             return answers.astype(np.bool_)
+        if type(answers) is list and list(map(type, answers)).count(bool) == len(answers):
+            return np.frombuffer(bytes(answers), np.bool_)  # a third of what `numpy.array` takes
         found.extend(map(_truth, answers))
     except Exception as error:
         row = start + len(found)

@@ -74,14 +74,14 @@ class Outputs:
         if self.answered == "nothing":
             return None
         if kinds == {dict}:
-            return self._of_dicts(answers, block, start)
+            return self._of_dicts(answers, block, start, plain=True)
         if kinds == {LazyRow}:
             for position, answer in enumerate(answers):
                 self._note_removed(answer.removed, start + position)
-            return self._of_dicts([answer.changes for answer in answers], block, start)
+            return self._of_dicts([answer.changes for answer in answers], block, start, plain=True)
         if all(issubclass(kind, Mapping) for kind in kinds):
             plain = [answer.changes if isinstance(answer, LazyRow) else answer for answer in answers]
-            return self._of_dicts(plain, block, start)
+            return self._of_dicts(plain, block, start, plain=False)
         tables = [as_table(answer) for answer in answers]
         if any(table is None for table in tables):
             # Where some are dicts, those are right and the others are not.
@@ -140,9 +140,12 @@ class Outputs:
         if removed - self.removed:
             self.removed |= removed
 
-    def _of_dicts(self, answers: Sequence[Mapping[str, Any]], block: Block, start: int) -> pa.Table:
+    def _of_dicts(
+        self, answers: Sequence[Mapping[str, Any]], block: Block, start: int, *, plain: bool
+    ) -> pa.Table:
         names: dict[Any, None] = dict.fromkeys(answers[0])
-        columns = _columns_of_like(answers)
+        # Of other mappings, some have an answer for keys that they do not have.
+        columns = _columns_of_like(answers) if plain else None
         if columns is None:
             for answer in answers:
                 names.update(dict.fromkeys(answer))
@@ -301,7 +304,7 @@ def _has_infinity(array: pa.Array) -> bool:
 
 def _columns_of_like(answers: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any]] | None:
     """Takes dicts apart into columns if all have the same keys, which most have; None if they do not."""
-    if set(map(type, answers)) != {dict} or len(set(map(len, answers))) != 1:
+    if len(set(map(len, answers))) != 1:
         return None
     try:
         return {name: list(map(itemgetter(name), answers)) for name in answers[0]}

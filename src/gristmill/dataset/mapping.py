@@ -131,7 +131,10 @@ class MapJob(CallingJob):
                     self._check_complete(table, outputs, begin, block.num_rows)
                 else:
                     table = self._with_recast(table, outputs, begin)
-                growing.metadata = _facts(outputs, one_to_one)
+                if (
+                    growing.schema is None
+                ):  # what most files end with is what they begin with, so that they are made once
+                    growing.metadata = _facts(outputs, one_to_one)
                 growing.write(table)
             advance(block.num_rows)
         growing.metadata = _facts(outputs, one_to_one)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import DataError
 from gristmill.features.encode import decode_value, needs_decoding
+from gristmill.features.unheld import converted
 
 Row = dict[str, Any]
 
@@ -52,25 +52,14 @@ def make_rows(names: Sequence[str], columns: Sequence[Sequence[Any]], rows: int)
     return row_maker(tuple(names))(*columns)
 
 
-NO_PYTHON_VALUE = (pa.ArrowException, OverflowError, ValueError, LookupError)
-"""What pyarrow raises for a value that Python can't hold."""
-
-
-def no_python_value(name: str, kind: pa.DataType, error: Exception) -> DataError:
-    """Words that a column has a value that Python can't hold.
-
-    Such are dates after the year 9999, times of a zone that this machine does not know, and bytes that are no text
-    where a file says they are.
-    """
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    if "zoneinfo" in reason:
-        reason = "this machine does not know the time zone"
-    problem: DataError = DataError.at(
-        f"a value of type {kind} can't be one of Python ({reason})",
-        column=name,
-        remedy='with_format("arrow") shows it as it is stored.',
+_FIXED = frozenset(
+    kind.id
+    for kind in (
+        pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(),
+        pa.uint64(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.string_view(), pa.binary(),
+        pa.large_binary(), pa.binary_view(),
     )
-    return problem
+)  # fmt: skip
 
 
 class PythonFormatter:
@@ -86,15 +75,30 @@ class PythonFormatter:
         self.decoded = {name for name, feature in features.items() if needs_decoding(feature)}
 
     def column(self, name: str, values: pa.ChunkedArray) -> list[Any]:
-        """Converts one column."""
-        try:
-            plain: list[Any] = values.to_pylist()
-        except NO_PYTHON_VALUE as error:
-            raise no_python_value(name, values.type, error) from error
+        """Converts one column.
+
+        Raises:
+            DataError: Python can't hold a value.
+        """
+        plain: list[Any] = converted(values, _to_list, column=name, row=None)
         if name in self.decoded:
             feature = self._features[name]
             return [decode_value(feature, value) for value in plain]
         return plain
+
+    def is_fixed(self, name: str, kind: pa.DataType) -> bool:
+        """Says whether no value of a column can be changed in place, so that one may be handed out again and again.
+
+        Args:
+            name: The column.
+            kind: Its type.
+
+        Example:
+            >>> formatter = PythonFormatter({})
+            >>> formatter.is_fixed("a", pa.string()), formatter.is_fixed("a", pa.list_(pa.string()))
+            (True, False)
+        """
+        return kind.id in _FIXED and name not in self.decoded
 
     def decode(self, name: str, value: Any) -> Any:
         """Decodes one stored value."""
@@ -109,3 +113,8 @@ class PythonFormatter:
         """Converts a table to row dicts."""
         batch = self.batch(table)
         return make_rows(list(batch), list(batch.values()), table.num_rows)
+
+
+def _to_list(values: Any) -> list[Any]:
+    made: list[Any] = values.to_pylist()
+    return made
