@@ -45,6 +45,9 @@ def create_app(
     tokens: str | os.PathLike[str] | None = None,
     rate_limit: int | None = None,
     log: str | os.PathLike[str] | None = None,
+    mirror: str | bool = False,
+    mirror_token: str | bool | None = None,
+    mirror_ttl: float = 60.0,
 ) -> App:
     """Makes the ASGI app that serves a folder; any ASGI server can run it.
 
@@ -58,6 +61,10 @@ def create_app(
         tokens: File of tokens and what they may read and write; ``tokens.json`` in the folder if left out.
         rate_limit: Requests that one client (token or address) may send in a minute; None for no limit.
         log: File to which a line of JSON is added for each request; ``-`` for standard error; None for no log.
+        mirror: Endpoint of a Hub from which what is missing is fetched and kept; True for ``HF_ENDPOINT``.
+        mirror_token: Token for that Hub, sent nowhere else; None for the one of ``HF_TOKEN`` or `hf auth login` if that Hub
+            is ``HF_ENDPOINT``, else none; False for none.
+        mirror_ttl: Seconds after which a branch is compared with that Hub again when it is asked for.
 
     Returns:
         An ASGI app.
@@ -66,7 +73,8 @@ def create_app(
         MissingDependencyError: The extra ``server`` is not installed.
         FileMissingError: There is no such folder, or token file.
         FileFormatError: ``revisions.json``, ``access.json``, ``moved.json`` or the token file can't be used.
-        InvalidArgumentError: Writing is allowed, but tokens are known and none may write.
+        InvalidArgumentError: Writing is allowed, but tokens are known and none may write; or there is nothing to
+            fetch from: `mirror` is no URL, or offline mode is on.
 
     Example:
         >>> import tempfile
@@ -88,6 +96,10 @@ def create_app(
             "Where tokens are known, they say who may write, and none of them may: give one a scope in tokens.json."
         )
     served = Served(hub, redirect_large, public_url)
+    if mirror:
+        from gristmill.hub.server.mirror import open_mirror
+
+        served.mirror = open_mirror(hub, None if mirror is True else mirror, mirror_token, mirror_ttl)
     return App(
         served,
         RateLimit(rate_limit) if rate_limit is not None else None,
@@ -106,6 +118,9 @@ def serve(
     tokens: str | os.PathLike[str] | None = None,
     rate_limit: int | None = None,
     log: str | os.PathLike[str] | None = None,
+    mirror: str | bool = False,
+    mirror_token: str | bool | None = None,
+    mirror_ttl: float = 60.0,
     tls_cert: str | os.PathLike[str] | None = None,
     tls_key: str | os.PathLike[str] | None = None,
     ready: Callable[[str], None] | None = None,
@@ -122,6 +137,9 @@ def serve(
         tokens: As in `create_app`.
         rate_limit: As in `create_app`.
         log: As in `create_app`.
+        mirror: As in `create_app`.
+        mirror_token: As in `create_app`.
+        mirror_ttl: As in `create_app`.
         tls_cert: File of a certificate (PEM): the server speaks HTTPS.
         tls_key: File of its key, if that is not in the same file.
         ready: Called once with the endpoint, when requests are answered.
@@ -144,6 +162,9 @@ def serve(
         tokens=tokens,
         rate_limit=rate_limit,
         log=log,
+        mirror=mirror,
+        mirror_token=mirror_token,
+        mirror_ttl=mirror_ttl,
     )
     from gristmill.hub.server.run import run, tls_of
 
@@ -161,6 +182,9 @@ def serve_in_thread(
     tokens: str | os.PathLike[str] | None = None,
     rate_limit: int | None = None,
     log: str | os.PathLike[str] | None = None,
+    mirror: str | bool = False,
+    mirror_token: str | bool | None = None,
+    mirror_ttl: float = 60.0,
     tls_cert: str | os.PathLike[str] | None = None,
     tls_key: str | os.PathLike[str] | None = None,
 ) -> AbstractContextManager[str]:
@@ -176,6 +200,9 @@ def serve_in_thread(
         tokens: As in `create_app`.
         rate_limit: As in `create_app`.
         log: As in `create_app`.
+        mirror: As in `create_app`.
+        mirror_token: As in `create_app`.
+        mirror_ttl: As in `create_app`.
         tls_cert: File of a certificate (PEM): the server speaks HTTPS.
         tls_key: File of its key, if that is not in the same file.
 
@@ -202,6 +229,9 @@ def serve_in_thread(
         tokens=tokens,
         rate_limit=rate_limit,
         log=log,
+        mirror=mirror,
+        mirror_token=mirror_token,
+        mirror_ttl=mirror_ttl,
     )
     from gristmill.hub.server.run import run_in_thread, tls_of
 

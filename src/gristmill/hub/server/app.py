@@ -93,6 +93,8 @@ class App:
 
     def close(self) -> None:
         """Closes what the app keeps open, when it answers no more."""
+        if self.served.mirror is not None:
+            self.served.mirror.close()
         if self._log is not None:
             self._log.close()
 
@@ -108,7 +110,10 @@ class App:
             nonlocal status, sent
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-Id"] = id
+                answered = MutableHeaders(scope=message)
+                answered["X-Request-Id"] = id
+                if getattr(request.state, "stale", False):
+                    answered["X-Gristmill-Mirror"] = "stale"
             elif scope["method"] == "HEAD":
                 message = {**message, "body": b""}
             sent += len(message.get("body", b""))
@@ -148,6 +153,10 @@ class App:
                 if values is not None and values.setdefault("type", "models") in TYPES:
                     if route.writes and not self.served.hub.access.writable:
                         raise read_only()
+                    if self.served.mirror is not None and "id" in values and not route.writes:
+                        request.state.stale = await self.served.mirror.prepare(
+                            self.served, request, values, "parquet" in route.pattern
+                        )
                     return await route.handler(self.served, request, values)
             await self._refuse(request, parts, method)
         except Refusal as refusal:

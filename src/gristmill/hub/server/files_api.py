@@ -9,8 +9,12 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gristmill.errors import shorten
 from gristmill.hub.server.errors import Refusal, entry_not_found, unreadable
 from gristmill.hub.server.hashing import ChangedWhileRead, pointer_text
+from gristmill.hub.server.mirrored import MirroredRepo
+from gristmill.hub.server.passing import missing_response
+from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.resolve import file_headers, file_response
 from gristmill.hub.server.routing import check_path
 from gristmill.hub.server.served import Served
@@ -43,9 +47,19 @@ async def _content(served: Served, request: Request, values: dict[str, str], red
         if redirect and served.redirect_large is not None and entry.size >= served.redirect_large:
             target = f"/api/resolve-cache/{type}/{id}/{snapshot.commit}/{quote(path)}"
             return Response(None, 307, {**headers, "Location": target})
-        return await file_response(request, entry, headers, served.reads)
+        return await _file(served, request, repo, entry, headers)
 
     return await _until_still(answer, repo.distrust, path)
+
+
+async def _file(
+    served: Served, request: Request, repo: Repo, entry: Entry, headers: dict[str, str]
+) -> Response:
+    if isinstance(repo, MirroredRepo) and not await served.call(repo.has, entry):
+        if served.mirror is None or repo.state().upstream != served.hub.upstream:
+            raise Refusal(504, f"{shorten(entry.path)} was not copied here.")
+        return await missing_response(served.mirror, request, repo, entry, headers, served.reads)
+    return await file_response(request, entry, headers, served.reads)
 
 
 async def raw(served: Served, request: Request, values: dict[str, str]) -> Response:
@@ -59,7 +73,7 @@ async def raw(served: Served, request: Request, values: dict[str, str]) -> Respo
         if entry is None:
             raise entry_not_found(path, snapshot.commit)
         if entry.sha256 is None:
-            return await file_response(request, entry, file_headers(entry, snapshot.commit), served.reads)
+            return await _file(served, request, repo, entry, file_headers(entry, snapshot.commit))
         headers = {"X-Repo-Commit": snapshot.commit, "ETag": f'"{entry.blob_id}"'}
         return Response(pointer_text(entry.sha256, entry.size), 200, headers, "text/plain; charset=utf-8")
 

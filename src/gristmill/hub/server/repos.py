@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gristmill.errors import FileFormatError, FileMissingError, GristmillError
@@ -15,6 +15,7 @@ from gristmill.hub.server.cards import CardCache
 from gristmill.hub.server.errors import Refusal, unreadable
 from gristmill.hub.server.hashing import Hasher
 from gristmill.hub.server.history import FOLDER, History
+from gristmill.hub.server.mirrored import MirroredRepo, mirror_file
 from gristmill.hub.server.moves import Moves
 from gristmill.hub.server.plain import PlainRepo
 from gristmill.hub.server.repo import Repo
@@ -53,6 +54,9 @@ class Hub:
         tokens: The token file; ``tokens.json`` in the folder if left out.
         anyone_writes: Whether everybody may write if no tokens are known.
 
+    Attributes:
+        upstream: Endpoint of the Hub that what is missing is fetched from; None for none.
+
     Raises:
         FileMissingError: There is no such folder.
         FileFormatError: A settings file can't be used.
@@ -67,6 +71,7 @@ class Hub:
         self.root = Path(folder).resolve()
         if not self.root.is_dir():
             raise FileMissingError.from_path(folder, "Name a folder that holds datasets/ORG/NAME/….")
+        self.upstream: str | None = None
         self.hasher = Hasher()
         self.cards = CardCache()
         if tokens is not None and not Path(tokens).is_file():
@@ -85,11 +90,16 @@ class Hub:
         if type not in TYPES or not valid_id(id) or not folder.is_dir() or not inside(folder, self.root):
             self._repos.pop((type, id), None)
             return None
-        kind = VersionedRepo if History(folder).exists() else PlainRepo
+        kind: Callable[[Hub, str, str], Repo]
+        if mirror_file(folder).is_file():
+            kind = MirroredRepo
+        else:
+            kind = VersionedRepo if History(folder).exists() else PlainRepo
         known = self._repos.get((type, id))
         if known is None or known.__class__ is not kind:
             known = self._repos[type, id] = kind(self, type, id)
-        return known
+        # A copy that was begun and has no commit yet is not there.
+        return None if isinstance(known, MirroredRepo) and not known.begun() else known
 
     def temporary(self) -> Path:
         """Gives a folder for what is being received and belongs to no repository yet."""

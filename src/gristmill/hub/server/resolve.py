@@ -113,6 +113,27 @@ async def file_response(
     asked = request.headers
     if "if-none-match" in asked and _matches(asked["if-none-match"], entry.etag):
         return Response(None, 304, headers)
+    part, status, about = body_plan(request, entry, headers)
+    if request.method == "HEAD":
+        return Response(None, status, {**about, "Content-Length": str(entry.size)})
+    return await _open_body(request, entry, status, about, part, reads)
+
+
+def needs_content(request: Request, entry: Entry) -> bool:
+    """Says whether an answer about a file has some of it in its body."""
+    condition = request.headers.get("if-none-match")
+    return request.method == "GET" and (condition is None or not _matches(condition, entry.etag))
+
+
+def body_plan(
+    request: Request, entry: Entry, headers: Mapping[str, str]
+) -> tuple[ByteRange, int, dict[str, str]]:
+    """Says which bytes of a file answer a request, with which status and headers (but for ``Content-Length``).
+
+    Raises:
+        Refusal: None of its bytes do (416).
+    """
+    asked = request.headers
     # A range is only defined for GET; HEAD describes the whole.
     byte_range: ByteRange | str = "whole"
     if request.method == "GET" and _range_counts(asked.get("if-range"), headers):
@@ -130,10 +151,8 @@ async def file_response(
     if isinstance(byte_range, ByteRange):
         last = byte_range.start + byte_range.length - 1
         about["Content-Range"] = f"bytes {byte_range.start}-{last}/{entry.size}"
-        return await _open_body(request, entry, 206, about, byte_range, reads)
-    if request.method == "HEAD":
-        return Response(None, 200, {**about, "Content-Length": str(entry.size)})
-    return await _open_body(request, entry, 200, about, ByteRange(0, entry.size), reads)
+        return byte_range, 206, about
+    return ByteRange(0, entry.size), 200, about
 
 
 def _matches(condition: str, etag: str) -> bool:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -28,6 +28,9 @@ from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repos import Hub
 from gristmill.hub.server.signing import Signer
 from gristmill.hub.server.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from gristmill.hub.server.mirror import Mirror
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -64,6 +67,7 @@ class Served:
         self.writes = anyio.CapacityLimiter(_WRITERS)
         self._write_turns: dict[tuple[str, str], anyio.Lock] = {}
         self.signer = Signer()
+        self.mirror: Mirror | None = None
 
     async def call(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Runs something that touches the disk in a thread, so that other requests go on."""
