@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -14,7 +15,15 @@ import pytest
 
 from gristmill.errors import FileError
 from gristmill.files import atomic
-from gristmill.files.atomic import atomic_file, atomic_folder, sweep, temporary_name, write_json
+from gristmill.files.atomic import (
+    atomic_file,
+    atomic_folder,
+    exported_file,
+    give_name,
+    sweep,
+    temporary_name,
+    write_json,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -315,3 +324,43 @@ def test_pipes_and_devices_are_written_to_and_never_replaced(tmp_path):
         pass
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """Collects what is synced."""
+    found = []
+
+    def fsync(handle):
+        found.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return found
+
+
+def test_an_export_waits_for_the_disk_only_where_it_replaces_a_file(tmp_path, synced):
+    for text in (b"new", b"newer"):
+        assert not synced
+        with exported_file(tmp_path / "a.csv") as file:
+            file.write(text)
+        assert (tmp_path / "a.csv").read_bytes() == text
+    assert synced == ["file", "folder"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_file_that_gets_its_name_is_synced_only_where_it_replaces_another(tmp_path, synced):
+    for text in ("new", "newer"):
+        assert not synced
+        (tmp_path / "made").write_text(text)
+        give_name(tmp_path / "made", tmp_path / "a.csv")
+        assert (tmp_path / "a.csv").read_text() == text
+    assert synced == ["file", "folder"]
+
+
+def test_a_file_that_can_be_made_again_is_not_waited_for(tmp_path, synced):
+    write_json(tmp_path / "a.json", [1], durable=False)
+    write_json(tmp_path / "a.json", [2], durable=False)
+    assert json.loads((tmp_path / "a.json").read_text()) == [2]
+    assert not synced
+    write_json(tmp_path / "a.json", [3])
+    assert len(synced) == 2

@@ -21,7 +21,7 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.columnless import with_metadata
 from gristmill.features.schema import schema_metadata
-from gristmill.files.atomic import temporary_name
+from gristmill.files.atomic import give_name, temporary_name
 from gristmill.files.borders import writing
 from gristmill.files.compression import compression_suffix
 from gristmill.files.remote import local_path, upload_files
@@ -119,7 +119,7 @@ def _write_shards(
             return size
         with writing(target):
             for path in paths:
-                path.replace(local.parent / path.name)
+                give_name(path, local.parent / path.name)
             # What an earlier call wrote under this name, in another number of files, would be read along with these.
             names = {path.name for path in paths}
             for entry in local.parent.iterdir():

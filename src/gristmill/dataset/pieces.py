@@ -212,6 +212,7 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
     write_json(
         manifest,
         {"files": [path.name for path in paths], "facts": list(facts), "ranges": [list(r) for r in ranges]},
+        durable=False,  # like the files it names: what a power cut leaves of them is noticed, and computed again
     )
     return Computed(table, tuple(paths), facts, tuple(ranges))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import os
 import re
@@ -32,6 +33,7 @@ _LONGEST_NAME = 200
 _SYNCED_AT_ONCE = 8
 
 
+@functools.cache
 def _host() -> str:
     # Process ids mean something only on the machine (or in the container) that gave them out.
     import socket
@@ -89,7 +91,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def atomic_file(
-    path: str | os.PathLike[str], mode: str = "wb", *, make_folder: bool = True
+    path: str | os.PathLike[str], mode: str = "wb", *, make_folder: bool = True, durable: bool = True
 ) -> Iterator[IO[Any]]:
     """Opens a file for writing that appears under its name only when the block ends without an error.
 
@@ -99,6 +101,8 @@ def atomic_file(
         path: Final name.
         mode: ``"wb"`` or ``"w"`` (text, UTF-8, the same line ends on every system).
         make_folder: Make its folder if needed; if not, a folder that is gone is an error.
+        durable: Wait until the disk has it. Without that, the file may be shorter than it was after a power cut (not
+            after a kill), which suits what can be made again and whose readers notice.
 
     Yields:
         The open file.
@@ -131,13 +135,46 @@ def atomic_file(
             yield file
             with writing(final):
                 file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    os.fsync(file.fileno())
+                file.close()  # file systems over a network tell of a full disk here
         with writing(final):
             temporary.replace(final)
-            sync_folder(final.parent)
+            if durable:
+                sync_folder(final.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def exported_file(path: str | os.PathLike[str]) -> contextlib.AbstractContextManager[IO[Any]]:
+    """Opens a file of bytes that a user asked for, as `to_csv` writes it: see `atomic_file`.
+
+    Waiting for the disk may take longer than all the rest. So that is only done where another file is replaced, which a
+    power cut would put an end to as well; a new file can be written again from what it was made of.
+
+    Args:
+        path: Final name.
+
+    Raises:
+        FileError: The file can't be made, synced or renamed.
+    """
+    return atomic_file(path, durable=os.path.lexists(path))
+
+
+def give_name(source: Path, final: Path) -> None:
+    """Gives a file that is whole its final name, for what `exported_file` says.
+
+    Args:
+        source: The file, on the same file system.
+        final: Its name from now on.
+    """
+    durable = os.path.lexists(final)
+    if durable:
+        _sync_file(source)
+    source.replace(final)
+    if durable:
+        sync_folder(final.parent)
 
 
 def _open(path: Path, mode: str) -> IO[Any]:
@@ -249,14 +286,15 @@ def _sync_file(path: Path) -> None:
         os.close(handle)
 
 
-def write_json(path: str | os.PathLike[str], value: object) -> None:
+def write_json(path: str | os.PathLike[str], value: object, *, durable: bool = True) -> None:
     """Writes a small JSON file atomically: UTF-8, indented, with a newline at its end.
 
     Args:
         path: Final name.
         value: Anything `json.dumps` takes.
+        durable: See `atomic_file`.
     """
-    with atomic_file(path, "w") as file:
+    with atomic_file(path, "w", durable=durable) as file:
         file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 

@@ -21,7 +21,7 @@ from gristmill.features.foreign import own_types
 from gristmill.features.infer import JSON
 from gristmill.features.json_values import Json
 from gristmill.features.schema import Features
-from gristmill.files.atomic import atomic_file
+from gristmill.files.atomic import exported_file
 from gristmill.files.borders import writing
 from gristmill.formats.base import Batches, CountingFile, Format, Target, fitter, one_batch
 from gristmill.formats.source import Position, SourceFile
@@ -116,7 +116,7 @@ class ArrowFormat(Format[ArrowOptions]):
         made = pa.ipc.new_file if form == "file" else pa.ipc.new_stream
         is_path = not hasattr(target, "write")
         with writing(target), contextlib.ExitStack() as stack:
-            out = CountingFile(stack.enter_context(atomic_file(target)) if is_path else target)
+            out = CountingFile(stack.enter_context(exported_file(target)) if is_path else target)
             settings = pa.ipc.IpcWriteOptions(compression=compression, unify_dictionaries=form == "file")
             with made(pa.PythonFile(out, mode="w"), schema, options=settings) as writer:
                 for batch in batches:

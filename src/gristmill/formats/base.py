@@ -23,7 +23,7 @@ from gristmill.features.columnless import with_metadata, without_columns
 from gristmill.features.infer import Clash, refuse
 from gristmill.features.kinds import Value
 from gristmill.features.schema import Features
-from gristmill.files.atomic import atomic_file
+from gristmill.files.atomic import exported_file
 from gristmill.files.borders import writing
 from gristmill.files.compression import COMPRESSION_SUFFIXES, compression_suffix
 from gristmill.formats.source import Position, SourceFile
@@ -361,7 +361,7 @@ def output(target: Target, compression: str | None = "infer") -> Iterator[Counti
     if compression not in _OPENERS:
         raise InvalidArgumentError.from_choice("compression", str(compression), [k for k in _OPENERS if k])
     with writing(target), contextlib.ExitStack() as stack:
-        raw = stack.enter_context(atomic_file(target)) if is_path else target
+        raw = stack.enter_context(exported_file(target)) if is_path else target
         wrap = _OPENERS[compression]
         yield CountingFile(raw if wrap is None else stack.enter_context(wrap(raw)))
 
