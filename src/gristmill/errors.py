@@ -244,7 +244,21 @@ class NotThereYetError(GristmillError, NotImplementedError, AttributeError):
 
 
 class DataError(GristmillError, ValueError):
-    """Something in the data is wrong."""
+    """Something in the data is wrong.
+
+    Attributes:
+        index: Place of the value among those that were read together, where the row is not known yet; see `in_rows`.
+    """
+
+    index: int | None = None
+
+    def in_rows(self, rows: Any) -> DataError:
+        """Gives the error with the row, if it only knew the place among rows read together.
+
+        Args:
+            rows: The rows read, a sequence or vector of their numbers.
+        """
+        return self if self.index is None else type(self)(f"row {int(rows[self.index])}, {self}")
 
     @classmethod
     def at(

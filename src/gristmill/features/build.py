@@ -253,8 +253,9 @@ def _as_arrow_has(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 _LISTS = (list, tuple, np.ndarray)
 _PLAIN_LISTS = {list, tuple, type(None)}
-# What stands for None in frames of pandas.
-_MISSING = {"NaTType", "NAType"}
+# What stands for None in frames of pandas and in masked arrays of numpy.
+_MISSING = {"NaTType", "NAType", "MaskedConstant"}
+_FINE = {"Timestamp", "Timedelta"}
 _PLAIN_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_(), bytes: pa.binary()}
 
 
@@ -262,7 +263,7 @@ def _build_list(values: list[Any]) -> Any:
     kinds = set(map(type, values)) - {type(None)}
     if not kinds:
         return pa.nulls(len(values))
-    missing = {kind for kind in kinds if kind.__name__ in _MISSING and kind.__module__.startswith("pandas.")}
+    missing = {kind for kind in kinds if _is_foreign(kind, _MISSING)}
     if missing:
         return _build_list([None if type(value) in missing else value for value in values])
     if all(issubclass(kind, Mapping) for kind in kinds):
@@ -276,9 +277,25 @@ def _build_list(values: list[Any]) -> Any:
         return _build_lists(values) if plain is None else plain
     if any(issubclass(kind, datetime | time) for kind in kinds):
         _check_zones(values)
+    if any(_is_foreign(kind, _FINE) for kind in kinds) and any(map(_nanoseconds, values)):
+        # Arrow takes times of pandas for those of Python, which end at the microsecond.
+        found = _arrow(values).type
+        return _arrow(
+            values, pa.timestamp("ns", found.tz) if pa.types.is_timestamp(found) else pa.duration("ns")
+        )
     if len(kinds) == 1 or kinds <= {int, float}:
         return _arrow(values)
     return _build_mixed(values)
+
+
+def _is_foreign(kind: type, names: set[str]) -> bool:
+    return kind.__name__ in names and kind.__module__.partition(".")[0] in {"pandas", "numpy"}
+
+
+def _nanoseconds(value: Any) -> int:
+    """Says what a time of pandas holds beyond microseconds."""
+    found: int = getattr(value, "nanosecond", getattr(value, "nanoseconds", 0))
+    return found
 
 
 def _check_zones(values: list[Any]) -> None:
@@ -313,6 +330,8 @@ def _array_like(kind: type) -> bool:
 
 
 def _as_array(value: Any) -> np.ndarray[Any, Any]:
+    if isinstance(value, np.ndarray):
+        return value  # also a masked one, whose mask `asarray` would drop
     # A tensor that is on another device, or part of a computation, does not become an array by itself.
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
@@ -355,7 +374,8 @@ def _build_lists(values: list[Any]) -> Any:
             and all(isinstance(value, np.ndarray) for value in arrays)
             and len({(v.dtype, v.shape[1:]) for v in arrays}) == 1
         ):
-            items = _build_numpy(np.concatenate(arrays))
+            masked = any(isinstance(value, np.ma.MaskedArray) for value in arrays)
+            items = _build_numpy((np.ma.concatenate if masked else np.concatenate)(arrays))
         else:
             items = _build_list(list(itertools.chain.from_iterable(arrays)))
     except _Conflict as conflict:

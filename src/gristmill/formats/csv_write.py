@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow.types as pt
 from gristmill.errors import CastError, InvalidArgumentError
 from gristmill.features.columnless import refuse_columnless
 from gristmill.features.encode import decoded_values
+from gristmill.features.unheld import converted, first_failing
 from gristmill.formats.csv_options import MISSING
 from gristmill.formats.json_write import encoder
 from gristmill.formats.text_columns import (
@@ -63,6 +65,7 @@ def write_csv(
     Raises:
         InvalidArgumentError: An option can't be used, or there are rows without columns.
         CastError: A binary column holds bytes that are no text.
+        DataError: A value has no text, such as a date after the year 9999; names row and column.
     """
     if type(sep) is not str or len(sep) != 1 or not sep.isascii() or sep in '\r\n"':
         raise InvalidArgumentError.from_value("sep", sep, "one ASCII character")
@@ -73,30 +76,33 @@ def write_csv(
         text = io.StringIO()
         csv.writer(text, delimiter=sep, lineterminator="\n").writerow(schema.names)
         out.write(text.getvalue().encode())
+    row = 0
     for batch in batches:
         if not batch.num_columns:
             refuse_columnless(batch.num_rows, "CSV")
         for start in range(0, batch.num_rows, _ROWS):
-            out.write(_lines(batch.slice(start, _ROWS), sep, missing))
+            out.write(_lines(batch.slice(start, _ROWS), sep, missing, row + start))
+        row += batch.num_rows
 
 
-def _lines(batch: Any, sep: str, missing: str) -> memoryview:
+def _lines(batch: Any, sep: str, missing: str, row: int) -> memoryview:
     cells: list[Any] = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        text = _text(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column, sep, name)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        text = converted(whole, partial(_text, sep=sep, name=name, row=row), column=name, row=row)
         cells.append(pc.fill_null(text, constant(missing)) if text.null_count else text)
     # The last cell ends the line; what is equal between all cells costs the kernel half of what a piece costs.
     cells[-1] = join([cells[-1], constant("\n")])
     return view_of(join(cells, sep))
 
 
-def _text(column: Any, sep: str, name: str) -> Any:
+def _text(column: Any, sep: str, name: str, row: int) -> Any:
     """Turns a column into the text of its cells, quoted where needed; null stays null."""
     type_ = column.type
     if isinstance(column, pa.DictionaryArray):
-        return _text(column.dictionary_decode(), sep, name)
+        return _text(column.dictionary_decode(), sep, name, row)
     if isinstance(type_, pa.BaseExtensionType):
-        return _text(column.storage, sep, name)
+        return _text(column.storage, sep, name, row)
     if pt.is_null(type_):
         return pa.nulls(len(column), TEXT)
     if pt.is_boolean(type_):
@@ -115,6 +121,7 @@ def _text(column: Any, sep: str, name: str) -> Any:
     except pa.ArrowInvalid as error:
         raise CastError.at(
             f"{type_} can't be written as text ({error})",
+            row=row + first_failing(column, lambda part: pc.cast(part, TEXT)),
             column=name,
             remedy="Write Parquet, or drop the column.",
         ) from error

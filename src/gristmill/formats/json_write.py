@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.features.encode import decoded_values
+from gristmill.features.unheld import NO_PYTHON_VALUE, converted
 from gristmill.features.visit import flat_items
 from gristmill.formats.text_columns import TEXT, bytes_of, constant, join, replaced, texts_with_bytes
 
@@ -103,11 +104,14 @@ def json_rows(batches: Iterable[Any], force_ascii: bool = True, end: str = "\n")
     Yields:
         The text of a bounded number of rows.
 
+    Raises:
+        DataError: A value has no text, such as a date after the year 9999; names row and column.
+
     Example:
         >>> list(json_rows([pa.table({"a": [1, None], "b": ["x", '"']})]))
         [b'{"a":1,"b":"x"}\n{"a":null,"b":"\\""}\n']
     """
-    texts = _Texts(force_ascii)
+    texts, row = _Texts(force_ascii), 0
     for batch in batches:
         for start in range(0, batch.num_rows, _ROWS):
             if not batch.num_columns:
@@ -118,7 +122,14 @@ def json_rows(batches: Iterable[Any], force_ascii: bool = True, end: str = "\n")
                 column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
                 for column in piece.columns
             ]
-            yield bytes_of(texts.objects(piece.schema.names, columns, end))
+            try:
+                made = texts.objects(piece.schema.names, columns, end)
+            except NO_PYTHON_VALUE:
+                for name, column in zip(piece.schema.names, columns, strict=True):
+                    converted(column, texts.values, column=name, row=row + start)
+                raise
+            yield bytes_of(made)
+        row += batch.num_rows
 
 
 class _Texts:

@@ -14,6 +14,8 @@ import pyarrow.types as pt
 
 from gristmill.errors import CastError, InvalidArgumentError
 from gristmill.features.columnless import refuse_columnless
+from gristmill.features.unheld import converted
+from gristmill.features.visit import leaf_arrays
 
 __all__ = ["ROW_GROUP_BYTES", "row_groups", "write_groups"]
 
@@ -23,6 +25,7 @@ ROW_GROUP_BYTES = 32 << 20
 _CAN_CHUNK = int(pa.__version__.partition(".")[0]) >= 21
 _CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
 _LOOKED_AT = 2000
+_UNITS = ("allow_truncated_timestamps", "coerce_timestamps", "version")
 _LONG = 32
 
 
@@ -45,6 +48,7 @@ def write_groups(
     Raises:
         InvalidArgumentError: An option is not known, or there are rows without columns.
         CastError: Parquet can't hold a column.
+        DataError: It can't hold a value; names row and column.
     """
     options = dict(options)
     first, groups = _peeked(groups)
@@ -61,8 +65,11 @@ def write_groups(
         raise CastError.at(
             f"Parquet can't hold a column: {error}", remedy="Drop it, or cast it first."
         ) from error
+    written = 0
     with writer:
         for table in groups:
+            _check_times(table, written, options)
+            written += table.num_rows
             writer.write_table(table, row_group_size=table.num_rows)
             file.check()
         if options.get("use_content_defined_chunking"):
@@ -70,6 +77,22 @@ def write_groups(
             said = json.dumps(options["use_content_defined_chunking"])
             writer.add_key_value_metadata({"content_defined_chunking": said})
     file.check()
+
+
+def _check_times(table: pa.Table, row: int, options: Mapping[str, Any]) -> None:
+    """Refuses times that Parquet, which has no seconds, or the options want in another unit and that do not fit.
+
+    With pages cut by content, pyarrow does not raise there: it ends the process. So such columns are tried without.
+    """
+    given = {name: options[name] for name in _UNITS if name in options}
+
+    def write(column: Any) -> None:
+        pq.write_table(pa.table({"": column}), pa.BufferOutputStream(), **given)
+
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        leaves = leaf_arrays(column.slice(0, 0))
+        if any(pt.is_timestamp(leaf.type) and (given or leaf.type.unit == "s") for leaf in leaves):
+            converted(column, write, column=name, row=row, target="Parquet")
 
 
 class _Patient:

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from gristmill.errors import CastError, ColumnNotFoundError, shorten
 from gristmill.features.infer import JSON
 from gristmill.features.json_values import Json
 from gristmill.features.kinds import FeatureType, List, Value
+from gristmill.features.unheld import converted, first_failing
 
 __all__ = ["Column", "alchemy_type", "declared", "parse_dates", "sqlite_type", "to_parameters"]
 
@@ -207,16 +209,29 @@ def _is_bytes(type_: pa.DataType) -> bool:
     )
 
 
-def to_parameters(column: Any, *, as_text: bool) -> list[Any]:
+def to_parameters(column: Any, *, as_text: bool, name: str, row: int) -> list[Any]:
     """Turns a column into the values that a driver takes.
 
     Args:
         column: Values of Arrow.
         as_text: Write dates and decimals as text: SQLite has no types for them.
+        name: The column's name, for errors.
+        row: Its first row, for errors.
 
     Raises:
         CastError: A time is finer than microseconds, which is what databases keep.
+        DataError: Python can't hold a value, such as a date after the year 9999.
     """
+    return converted(
+        column,
+        partial(_parameters, as_text=as_text, name=name, row=row),
+        column=name,
+        row=row,
+        target="a database",
+    )
+
+
+def _parameters(column: Any, as_text: bool, name: str, row: int) -> list[Any]:
     type_ = column.type
     if type_ == JSON:
         texts = [chunk.storage for chunk in column.chunks]
@@ -231,7 +246,9 @@ def to_parameters(column: Any, *, as_text: bool) -> list[Any]:
         try:
             column = column.cast(finer)
         except pa.ArrowInvalid as error:
-            raise CastError.at(f"databases keep times to the microsecond: {error}") from error
+            at = row + first_failing(column, lambda part: part.cast(finer))
+            problem = f"databases keep times to the microsecond: {error}"
+            raise CastError.at(problem, row=at, column=name) from error
     values = column.to_pylist()
     if not as_text or not (pt.is_temporal(type_) or pt.is_decimal(type_)):
         return list(values)

@@ -162,8 +162,10 @@ def _numbered(batches: Iterable[pa.Table], label: str) -> Iterator[pa.Table]:
         row += table.num_rows
 
 
-def _rows(table: pa.Table, as_text: bool) -> list[tuple[Any, ...]]:
-    return list(zip(*(to_parameters(column, as_text=as_text) for column in table.columns), strict=True))
+def _rows(table: pa.Table, first: int, as_text: bool) -> list[tuple[Any, ...]]:
+    columns = zip(table.column_names, table.columns, strict=True)
+    values = (to_parameters(column, as_text=as_text, name=name, row=first) for name, column in columns)
+    return list(zip(*values, strict=True))
 
 
 def _to_sqlite(batches: Iterable[pa.Table], target: _Target, connection: sqlite3.Connection) -> int:
@@ -187,7 +189,8 @@ def _to_sqlite(batches: Iterable[pa.Table], target: _Target, connection: sqlite3
             connection.execute(f"CREATE TABLE {table} ({columns})")
         names = ", ".join(map(_whole, target.schema.names))
         for piece in batches:
-            connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", _rows(piece, True))  # noqa: S608
+            rows = _rows(piece, written, True)
+            connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608
             written += piece.num_rows
     return written
 
@@ -237,7 +240,7 @@ def _to_alchemy(batches: Iterable[pa.Table], target: _Target, connection: Any) -
         if not known or target.if_exists == "replace":
             table.create(connection)
         for piece in batches:
-            rows = [dict(zip(target.schema.names, row, strict=True)) for row in _rows(piece, False)]
+            rows = [dict(zip(target.schema.names, row, strict=True)) for row in _rows(piece, written, False)]
             if rows:
                 connection.execute(table.insert(), rows)
             written += piece.num_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from gristmill.errors import InvalidArgumentError
 from gristmill.features.arrays import ArrayND
+from gristmill.features.unheld import converted
 from gristmill.formatting.python_rows import PythonFormatter, Row, make_rows
 from gristmill.formatting.structure import Array, Ragged, is_list, structure_of
 
@@ -61,7 +63,7 @@ class NumpyFormatter:
             return feature.to_numpy(values)
         if name in self._python.decoded:
             return self._python.column(name, values)
-        return structure_of(values, by_row)
+        return converted(values, partial(structure_of, by_row=by_row), column=name, row=None, target="numpy")
 
     def _whole(self, structure: Any) -> Array:
         if isinstance(structure, list) and structure and set(map(type, structure)) == {str}:

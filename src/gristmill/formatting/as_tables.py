@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
 
 from gristmill.features.arrays import ArrayND
+from gristmill.features.unheld import NO_PYTHON_VALUE, converted
 from gristmill.formatting.python_rows import PythonFormatter
 from gristmill.optional import require
 
@@ -45,7 +46,30 @@ def _pandas_knows(kind: pa.DataType) -> bool:
         pa.nulls(0, kind).to_pandas()
     except pa.ArrowNotImplementedError:
         return False
+    except pa.ArrowInvalid:  # a zone that this machine does not know; told with the row when values are converted
+        return True
     return True
+
+
+def _series(name: str, values: pa.ChunkedArray) -> Any:
+    return converted(values, _to_pandas, column=name, row=None, target="pandas").rename(name)
+
+
+def _frame(table: pa.Table) -> Any:
+    try:
+        return table.to_pandas()
+    except NO_PYTHON_VALUE:
+        for name, values in zip(table.column_names, table.columns, strict=True):
+            converted(values, partial(_one_column, name), column=name, row=None, target="pandas")
+        raise
+
+
+def _one_column(name: str, values: Any) -> Any:
+    return pa.table({name: values}).to_pandas()
+
+
+def _to_pandas(values: Any) -> Any:
+    return values.to_pandas()
 
 
 class PandasFormatter:
@@ -63,7 +87,7 @@ class PandasFormatter:
     def column(self, name: str, values: pa.ChunkedArray) -> Any:
         """Converts one column to a series."""
         objects = self._objects(name, values)
-        return values.to_pandas().rename(name) if objects is None else objects
+        return _series(name, values) if objects is None else objects
 
     def _objects(self, name: str, values: pa.ChunkedArray) -> Any:
         """Makes the series of a column whose values are not what is stored; None if they are."""
@@ -87,11 +111,9 @@ class PandasFormatter:
             if (series := self._objects(name, table.column(position))) is not None
         }
         if not objects:
-            return table.to_pandas()
+            return _frame(table)
         names = [name for position, name in enumerate(table.column_names) if position not in objects]
-        frame = (
-            table.select(names).to_pandas() if names else next(iter(objects.values())).to_frame().iloc[:, :0]
-        )
+        frame = _frame(table.select(names)) if names else next(iter(objects.values())).to_frame().iloc[:, :0]
         for position, series in objects.items():
             frame.insert(position, table.column_names[position], series)
         return frame

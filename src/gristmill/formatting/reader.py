@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import TransformOutputError, shorten
-from gristmill.formatting.python_rows import NO_PYTHON_VALUE, PythonFormatter, no_python_value
+from gristmill.errors import DataError, TransformOutputError, shorten
+from gristmill.features.unheld import NO_PYTHON_VALUE, no_python_value
+from gristmill.formatting.python_rows import PythonFormatter
 from gristmill.formatting.registry import formatter_for
 from gristmill.formatting.spec import FormatSpec
 from gristmill.table.selection import IndexVector
@@ -50,9 +51,12 @@ class Reader:
 
     def batch(self, rows: range | IndexVector) -> Any:
         """Reads rows as one batch, in the order asked for."""
-        formatted = self._format_batch(self._view.take(rows, self._columns))
-        if self._others and isinstance(formatted, dict):
-            formatted.update(self._python.batch(self._view.take(rows, self._others)))
+        try:
+            formatted = self._format_batch(self._view.take(rows, self._columns))
+            if self._others and isinstance(formatted, dict):
+                formatted.update(self._python.batch(self._view.take(rows, self._others)))
+        except DataError as error:
+            raise error.in_rows(rows) from error.__cause__
         return formatted
 
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[Any]:
@@ -128,7 +132,10 @@ class Reader:
             except (KeyError, IndexError, TypeError) as error:
                 raise _odd_answer(batch, f'the column "{name}" can\'t be taken from') from error
         formatter = self._python if name in self._others else self._formatter
-        return formatter.column(name, table.column(name))
+        try:
+            return formatter.column(name, table.column(name))
+        except DataError as error:
+            raise error.in_rows(rows) from error.__cause__
 
     def _format_batch(self, table: pa.Table) -> Any:
         if self._spec.type == "custom":
@@ -136,6 +143,12 @@ class Reader:
         return self._formatter.batch(table)
 
     def _format_rows(self, rows: range | IndexVector) -> list[Any]:
+        try:
+            return self._formatted_rows(rows)
+        except DataError as error:
+            raise error.in_rows(rows) from error.__cause__
+
+    def _formatted_rows(self, rows: range | IndexVector) -> list[Any]:
         table = self._view.take(rows, self._columns)
         if self._spec.type == "custom":
             # A transform works on batches; a row is its answer to a batch of one.
@@ -183,9 +196,9 @@ class _SingleRows:
             row = index if selection is None else int(selection[index])
             # Empty chunks start where the next one does; the last with this start is the one that has the row.
             chunk = bisect_right(starts, row) - 1
-            value = chunks[chunk][row - starts[chunk]]
+            place = row - starts[chunk]
             try:
-                found[name] = value.as_py()
+                found[name] = chunks[chunk][place].as_py()
             except NO_PYTHON_VALUE as error:
-                raise no_python_value(name, value.type, error) from error
+                raise no_python_value(chunks[chunk].slice(place, 1), error, column=name, row=index) from error
         return found
