@@ -9,10 +9,14 @@ from typing import Any
 
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.errors import FileFormatError
-from gristmill.files.borders import reading
+from gristmill.files.borders import reading, writing
 from gristmill.formats.source import SourceFile
+from gristmill.logging import get_logger
 
-__all__ = ["checksums_of", "prepared_size", "sha256_of"]
+__all__ = ["checksums_of", "drop_damaged", "has_hash", "hash_of", "prepared_size", "sha256_of"]
+
+_log = get_logger(__name__)
+_HEX = frozenset("0123456789abcdef")
 
 
 def sha256_of(path: Path) -> str:
@@ -25,12 +29,66 @@ def sha256_of(path: Path) -> str:
         FileMissingError: There is no such file.
         FileError: It can't be read.
     """
-    state, buffer = hashlib.sha256(), bytearray(1 << 20)
+    return _digest(path, hashlib.sha256())
+
+
+def _digest(path: Path, state: Any) -> str:
+    buffer = bytearray(1 << 20)
     view = memoryview(buffer)
     with reading(path, "bytes"), path.open("rb", buffering=0) as file:
         while size := file.readinto(buffer):
             state.update(view[:size])
-    return state.hexdigest()
+    return str(state.hexdigest())
+
+
+def has_hash(file: DataFile) -> bool:
+    """Says whether a file is identified by the hash of its content, as the Hub does."""
+    identity = file.identity
+    # Zeros stand for a copy in the cache of which nobody knows the hash.
+    return len(identity) in (40, 64) and set(identity) <= _HEX and set(identity) != {"0"}
+
+
+def hash_of(file: DataFile, path: Path) -> str:
+    """Computes the hash that should be the identity of a file, if `has_hash` says that it is one.
+
+    Args:
+        file: The file.
+        path: Its local copy.
+
+    Raises:
+        FileError: It can't be read.
+    """
+    if len(file.identity) == 64:
+        return sha256_of(path)
+    # What is not in large-file storage is known by its git blob id.
+    return _digest(path, hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False))
+
+
+def drop_damaged(files: Sequence[DataFile], here: Sequence[SourceFile]) -> bool:
+    """Deletes downloads that do not have the hash the Hub names any more, so that they are fetched again.
+
+    Args:
+        files: The data files.
+        here: The same files on this machine; those that are here in part are left alone.
+
+    Returns:
+        Whether there were any.
+
+    Raises:
+        FileError: A file can't be read or deleted.
+    """
+    damaged = [
+        (file.name, local.path)
+        for file, local in zip(files, here, strict=True)
+        if local.ensure is None and has_hash(file) and hash_of(file, local.path) != file.identity
+    ]
+    for name, path in damaged:
+        _log.warning(
+            "%s was damaged since it was downloaded, and is fetched again: it has another hash", name
+        )
+        with writing(path):
+            path.resolve().unlink(missing_ok=True)
+    return bool(damaged)
 
 
 def checksums_of(files: Sequence[DataFile], here: Sequence[SourceFile], hashed: bool) -> dict[str, Any]:
@@ -57,7 +115,7 @@ def checksums_of(files: Sequence[DataFile], here: Sequence[SourceFile], hashed: 
 
 
 def _is_sha256(text: str) -> bool:
-    return len(text) == 64 and set(text) <= set("0123456789abcdef")
+    return len(text) == 64 and set(text) <= _HEX
 
 
 def prepared_size(source: SplitSource, paths: Sequence[Path]) -> int:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from gristmill import config
 from gristmill.build import is_room_for
 from gristmill.build.archives import unpack_archives
-from gristmill.build.downloaded import checksums_of, prepared_size
+from gristmill.build.downloaded import checksums_of, drop_damaged, prepared_size
 from gristmill.build.in_place import use_in_place
 from gristmill.build.keys import split_folder
 from gristmill.build.parts import closing_files, ready_files
@@ -48,6 +48,10 @@ class _FasterError(Exception):
     """Another process has given the folder its name while this one was building."""
 
 
+class _DamagedError(Exception):
+    """A download was damaged on this disk. It is gone, so that it will be fetched again; the cause says what it did."""
+
+
 def prepare(
     source: SplitSource,
     cache: Path,
@@ -62,8 +66,8 @@ def prepare(
         source: The split; its files are fetched only if it has to be prepared.
         cache: The datasets cache.
         force: Prepare again what is there already.
-        num_proc: How many groups of files are worked on at a time; half as many as there are processors, up to four,
-            if left out. The result does not depend on it.
+        num_proc: How many groups of files are worked on at a time; as many as there are processors, up to four, if left
+            out. The result does not depend on it.
         checksums: Record the SHA-256 of each data file in `DatasetInfo.download_checksums`, not only its size; for
             what is prepared already it is left as it is.
 
@@ -86,7 +90,10 @@ def prepare(
         if force or not is_prepared(folder):
             sweep(folder.parent)
             with contextlib.suppress(_FasterError):
-                _build(source, folder, force, num_proc, checksums)
+                try:
+                    _build(source, folder, force, num_proc, checksums)
+                except _DamagedError:
+                    _build(source, folder, force, num_proc, checksums)
     return folder
 
 
@@ -105,6 +112,23 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
     if source.format != "arrow":
         _check_room(size, folder.parent)
     files = ready_files(source, whole=checksums)
+    try:
+        _write(source, files, size, folder, force, num_proc, checksums)
+    except DatasetGenerationError as error:
+        if drop_damaged(source.files, files):
+            raise _DamagedError from error
+        raise
+
+
+def _write(
+    source: SplitSource,
+    files: Sequence[SourceFile],
+    size: int,
+    folder: Path,
+    force: bool,
+    num_proc: int | None,
+    checksums: bool,
+) -> None:
     paths = [file.path for file in files]
     # Not synced: a disk takes longer for that than all the rest, and a file that a power cut left short is noticed when
     # the split is opened, by its recorded size, and prepared again.

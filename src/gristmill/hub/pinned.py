@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -32,6 +34,8 @@ from gristmill.logging import get_logger
 from gristmill.progress import progress
 
 _log = get_logger(__name__)
+_PART = re.compile(r"(?P<start>.*-)\d{5}(?P<end>-of-(?P<count>\d{5})[^/]*)", re.DOTALL)
+_MOST_PARTS = 20_000
 GO_ONLINE = "Unset HF_HUB_OFFLINE, or run this once online with the same cache (HF_HUB_CACHE)"
 """What to do when offline mode keeps one from something."""
 
@@ -154,7 +158,7 @@ class PinnedRepo:
             self.commit,
             len(files),
         )
-        return files
+        return (*files, *_missing_parts(files))
 
     def _offline(self, what: str, path: str = "README.md") -> OfflineError:
         url = self.url(path)
@@ -323,6 +327,17 @@ class PinnedRepo:
             url = self.url(path)
             raise HubResponseError.at_url(f"{path} has {size:,} bytes, at most {limit:,} were expected", url)
         return (local or self.download(path)).read_bytes()
+
+
+def _missing_parts(files: Sequence[RepoFile]) -> list[RepoFile]:
+    """Lists the parts that others name (``train-00000-of-00002``): to leave them out in silence would lose rows."""
+    there = {file.path for file in files}
+    named = {
+        (match["start"], match["end"], int(match["count"])) for match in map(_PART.fullmatch, there) if match
+    }
+    paths = (f"{start}{number:05d}{end}" for start, end, count in sorted(named) for number in range(count))
+    missing = itertools.islice((path for path in paths if path not in there), _MOST_PARTS)
+    return [RepoFile(path, 0, "0" * 40) for path in missing]
 
 
 def parse_info(info: Any, url: str) -> dict[str, Any]:

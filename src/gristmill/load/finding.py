@@ -320,7 +320,10 @@ def give_up(path: str, cache: Path, error: HubError) -> NoReturn:
     """
     if error.status is not None:
         raise error
-    attempt = (f"the Hub at {config.HF_ENDPOINT}", f"it could not be asked: {error}")
+    said = f"it could not be asked: {error}"
+    if not isinstance(error, OfflineError):
+        said += ". HF_HUB_OFFLINE=1 goes by the files that are in the cache"
+    attempt = (f"the Hub at {config.HF_ENDPOINT}", said)
     raise _not_found(path, cache, attempt, DatasetUnreachableError) from error
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from gristmill.build.downloaded import sha256_of
+from gristmill.build.downloaded import has_hash, hash_of
 from gristmill.build.opening import OpenSplit
-from gristmill.build.source import DataFile, SplitSource
+from gristmill.build.source import SplitSource
 from gristmill.builder.verifying import verify_splits
 from gristmill.errors import NonMatchingChecksumError
-from gristmill.files.borders import reading
 from gristmill.splits import SplitDict, SplitInfo
 
 __all__ = ["check_files", "check_splits"]
-
-_COPY_BYTES = 1 << 20
 
 
 def check_splits(expected: SplitDict | None, known: Sequence[str], opened: Mapping[str, OpenSplit]) -> None:
@@ -52,29 +47,14 @@ def check_files(sources: Sequence[SplitSource]) -> None:
         HubError: A file can't be fetched.
     """
     for source in sources:
-        files = [file for file in source.files if _is_hash(file.identity)]
+        files = [file for file in source.files if has_hash(file)]
         wrong = [
             file.name
             for file, path in zip(files, source.fetch(files), strict=True)
-            if _hash_of(file, path) != file.identity
+            if hash_of(file, path) != file.identity
         ]
         if wrong:
             raise NonMatchingChecksumError.from_urls(
                 'Files are not what the Hub says they are, download_mode="force_redownload" fetches them again',
                 wrong,
             )
-
-
-def _is_hash(identity: str) -> bool:
-    return len(identity) in (40, 64) and set(identity) <= set("0123456789abcdef")
-
-
-def _hash_of(file: DataFile, path: Path) -> str:
-    if len(file.identity) == 64:
-        return sha256_of(path)
-    # What is not in large-file storage is known by its git blob id.
-    state = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
-    with reading(path, "bytes"), path.open("rb") as content:
-        while piece := content.read(_COPY_BYTES):
-            state.update(piece)
-    return state.hexdigest()
