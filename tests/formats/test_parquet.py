@@ -3,9 +3,11 @@
 import csv
 import errno
 import io
+import itertools
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from gristmill.errors import (
 )
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.formats import Position, SourceFile, get_format
+from gristmill.formats.parquet_groups import RowGroups
 from tests.formats.conformance import ROWS, ReaderTests
 from tests.shared import SHARED
 
@@ -145,6 +148,56 @@ def test_text_that_is_not_utf8_is_found(tmp_path):
     pq.write_table(pa.table({"a": text}), tmp_path / "x")
     with pytest.raises(FileFormatError, match="UTF8"):
         rows(tmp_path / "x")
+
+
+def test_small_row_groups_are_decoded_together(tmp_path):
+    pq.write_table(pa.table({"a": range(30)}), tmp_path / "x", row_group_size=5)
+    got = [
+        (at.row, at.group, batch["a"].to_pylist()) for at, batch in FORMAT.read(SourceFile(tmp_path / "x"))
+    ]
+    assert got == [
+        (0, 0, list(range(5))),
+        (5, 1, list(range(5, 30))),
+    ]  # the first one alone, to be there soon
+    there = replace(SourceFile(tmp_path / "x"), stop=4)
+    cut = FORMAT.read(there, start=Position(12, group=2))
+    assert [(at.row, at.group, batch["a"].to_pylist()) for at, batch in cut] == [
+        (12, 2, [12, 13, 14]),
+        (15, 3, list(range(15, 20))),
+    ]
+
+
+def test_rows_before_a_damaged_row_group_come(tmp_path):
+    texts = [f"text {row:02}" for row in range(30)]
+    file = tmp_path / "x.parquet"
+    pq.write_table(
+        pa.table({"a": texts}), file, row_group_size=5, use_dictionary=False, compression="none",
+        write_statistics=False,
+    )  # fmt: skip
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b"text 22", b"t\xff\xfft 22"))
+    reading = FORMAT.read(SourceFile(file))
+    came = [text for _, batch in itertools.islice(reading, 4) for text in batch["a"].to_pylist()]
+    assert came == texts[:20]
+    with pytest.raises(FileFormatError, match='column "a"'):
+        next(reading)
+
+
+def test_row_groups_with_other_rows_than_the_footer_says_are_refused(tmp_path):
+    file = tmp_path / "x"
+    pq.write_table(pa.table({"a": range(30)}), file, row_group_size=10)
+    whole = pq.ParquetFile(file)
+
+    class Lying:
+        metadata = whole.metadata
+        schema_arrow = whole.schema_arrow
+
+        def iter_batches(self, rows, row_groups, columns):
+            yield from whole.iter_batches(rows, row_groups=row_groups[:1], columns=columns)
+
+    reader = RowGroups(Lying(), [10, 10, 10], pa.schema({"a": pa.int64()}), SourceFile(file))
+    with pytest.raises(FileFormatError, match="row groups 1 to 2 hold 10 rows where the footer says 20"):
+        list(reader.read(range(1, 3)))
 
 
 def test_writer_cuts_and_joins_row_groups(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.errors import FileFormatError, InvalidArgumentError
-from gristmill.files.atomic import atomic_file
+from gristmill.files.atomic import exported_file
 from gristmill.files.borders import reading, writing
 from gristmill.formats.base import Batches, CountingFile, Format, Target, filter_expression, fitter, one_batch
 from gristmill.formats.loose import Bad, LooseRows
+from gristmill.formats.parquet_groups import RowGroups, runs
 from gristmill.formats.parquet_loose import good_groups
 from gristmill.formats.parquet_write import ROW_GROUP_BYTES, row_groups, write_groups
 from gristmill.formats.source import Position, SourceFile
@@ -23,9 +23,6 @@ from gristmill.logging import get_logger
 
 _log = get_logger(__name__)
 
-BATCH_BYTES = 16 << 20
-"""Decoded size aimed at for one batch."""
-BATCH_ROWS = 1 << 16
 # Row groups that whoever fetches them is told of before they are read.
 _SEEN_AHEAD = 256
 
@@ -106,24 +103,37 @@ class ParquetFormat(Format[ParquetOptions]):
         schema: pa.Schema | None,
         predicate: Any,
     ) -> Batches:
+        yield from self._batches(file, options, columns, start, schema, predicate, joined=True)
+
+    def _batches(
+        self,
+        file: SourceFile,
+        options: ParquetOptions,
+        columns: list[str] | None,
+        start: Position,
+        schema: pa.Schema | None,
+        predicate: Any,
+        *,
+        joined: bool,
+    ) -> Batches:
+        """Reads as `_read`; with `joined`, small row groups that follow each other are decoded together."""
         fit = fitter(schema, columns, file)
         with _opened(file, options) as parquet:
             footer = parquet.metadata
             sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
             shape = _projected(_arrow_schema(parquet, file), columns)
-            firsts = [0, *itertools.accumulate(sizes)]
             possible = range(len(sizes)) if predicate is None else possible_groups(file, predicate, options)
-            coming = [group for group in possible if group >= start.group]
-            for number, group in enumerate(coming):
-                row = firsts[group]
+            stop = len(sizes) if file.stop is None else file.stop
+            coming = [group for group in possible if start.group <= group < stop]
+            # What comes over a network is fetched by the row group.
+            alone = file.ensure is not None or not joined
+            parts = [range(group, group + 1) for group in coming] if alone else runs(coming)
+            reader = RowGroups(parquet, sizes, shape, file, options.batch_size)
+            for number, part in enumerate(parts):
                 if file.ensure is not None:
-                    file.ensure(group, columns, coming[number + 1 :][:_SEEN_AHEAD])
-                skip = start.row - row if group == start.group else 0
-                for first, batch in _group(parquet, group, options, shape, file):
-                    if first + batch.num_rows > skip:
-                        at = Position(row + max(first, skip), group=group)
-                        rest = pa.Table.from_batches([batch.slice(max(0, skip - first))])
-                        yield at, one_batch(fit(rest, at.row))
+                    file.ensure(part[0], columns, coming[number + 1 :][:_SEEN_AHEAD])
+                for at, batch in reader.read(part, start.row):
+                    yield at, one_batch(fit(pa.Table.from_batches([batch]), at.row))
 
     def read_by_row(
         self,
@@ -140,7 +150,8 @@ class ParquetFormat(Format[ParquetOptions]):
         wanted = options.columns if columns is None else columns
         sizes = self.group_rows(file) or []
         return good_groups(
-            lambda at: self._read(file, options, wanted, at, None, None),
+            # A damaged row group takes no rows of others with it.
+            lambda at: self._batches(file, options, wanted, at, None, None, joined=False),
             sizes,
             file,
             wanted,
@@ -204,7 +215,7 @@ class ParquetFormat(Format[ParquetOptions]):
                 counting = CountingFile(target)
                 write_groups(counting, groups, schema, use_content_defined_chunking, options)
                 return counting.count
-            with atomic_file(target) as out:
+            with exported_file(target) as out:
                 counting = CountingFile(out)
                 write_groups(counting, groups, schema, use_content_defined_chunking, options)
                 return counting.count
@@ -214,7 +225,9 @@ class ParquetFormat(Format[ParquetOptions]):
 def _opened(file: SourceFile, options: ParquetOptions) -> Iterator[pq.ParquetFile]:
     """Opens a file; whatever pyarrow raises inside the block names the file."""
     arguments = scan_arguments(options.fragment_scan_options)
-    with _translated(file), pq.ParquetFile(file.path, **arguments) as parquet:
+    # Only what needs no key is known before.
+    footer = file.footer if options.fragment_scan_options is None else None
+    with _translated(file), pq.ParquetFile(file.path, metadata=footer, **arguments) as parquet:
         yield parquet
 
 
@@ -317,56 +330,3 @@ def possible_groups(
             return every  # a column of the filter is missing or of another type: filtering says so properly
     possible = sorted(group.id for group in parts)
     return possible if file.prune is None else file.prune(possible, predicate)
-
-
-def _group(
-    parquet: pq.ParquetFile, group: int, options: ParquetOptions, shape: pa.Schema, file: SourceFile
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Reads one row group; yields each batch with the index of its first row in the group."""
-    footer = parquet.metadata.row_group(group)
-    rows = _batch_rows(footer.total_byte_size, footer.num_rows, options)
-    names = None if len(shape) == len(parquet.schema_arrow) else shape.names
-    first = 0
-    for batch in parquet.iter_batches(rows, row_groups=[group], columns=names):
-        # "a" also selects a column called "a.b", and the order is the file's: pick by name.
-        # Of no columns, only the batch as read knows how many rows there are.
-        columns = [_column(batch, field) for field in shape]
-        whole = pa.RecordBatch.from_arrays(columns, schema=shape) if columns else batch
-        _validate(whole, file)
-        yield first, whole
-        first += batch.num_rows
-    if first != footer.num_rows:
-        raise FileFormatError.at(
-            f"row group {group} holds {first} rows where the footer says {footer.num_rows}", file=file.name
-        )
-
-
-def _validate(batch: pa.RecordBatch, file: SourceFile) -> None:
-    """Looks at every value: a damaged page can decode to text that is not UTF-8, or to offsets out of range."""
-    try:
-        batch.validate(full=True)
-    except pa.ArrowInvalid as error:
-        for field, column in zip(batch.schema, batch.columns, strict=True):
-            if problem := _problem(column):
-                problem = f"holds a value that its type {field.type} does not allow ({problem})"
-                raise FileFormatError.at(problem, file=file.name, column=field.name) from error
-        raise
-
-
-def _problem(column: Any) -> str:
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid as error:
-        return str(error)
-    return ""
-
-
-def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
-    # A struct without fields has no leaf that could be asked for by name.
-    return batch.column(field.name) if field.name in batch.schema.names else pa.nulls(len(batch), field.type)
-
-
-def _batch_rows(group_bytes: int, group_rows: int, options: ParquetOptions) -> int:
-    width = max(1, group_bytes // max(1, group_rows))
-    bounded = max(1, min(BATCH_ROWS, BATCH_BYTES // width))
-    return min(bounded, options.batch_size or bounded)

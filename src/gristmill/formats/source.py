@@ -22,6 +22,8 @@ class SourceFile:
         close: For a file that is here only in part: ends what is being fetched ahead; afterwards nothing more is.
         open: For a file read from afar: opens it as a binary file object with `peek`, that can be seeked.
         version: For a file read from afar: text that changes whenever its content does.
+        stop: For a file of row groups: the one before which reading ends; None for the file's end.
+        footer: For a Parquet file: what its end says (`pyarrow.parquet.FileMetaData`), if somebody has read it.
     """
 
     path: Path
@@ -34,6 +36,8 @@ class SourceFile:
     close: Callable[[], object] | None = field(default=None, compare=False, repr=False)
     open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
     version: str = ""
+    stop: int | None = None
+    footer: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))

@@ -35,12 +35,13 @@ class Columns:
         features: The feature of Arrow columns that say more than their type.
     """
 
-    __slots__ = ("columns", "features", "num_rows")
+    __slots__ = ("_columns", "_table", "features", "num_rows")
 
     def __init__(
         self, columns: Mapping[str, Any], num_rows: int, features: Mapping[str, Any] | None = None
     ) -> None:
-        self.columns = dict(columns)
+        self._columns: dict[str, Any] | None = dict(columns)
+        self._table: pa.Table | None = None
         self.num_rows = num_rows
         self.features = features or {}
 
@@ -54,12 +55,27 @@ class Columns:
         """
         if features is None:
             features = Features.from_arrow_schema(table.schema)
-        return cls(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows, features)
+        return cls._over(table.replace_schema_metadata(None), features)
+
+    @classmethod
+    def _over(cls, table: pa.Table, features: Mapping[str, Any]) -> Columns:
+        # A table is cut at once, where columns are cut one by one.
+        made = cls({}, table.num_rows, features)
+        made._columns, made._table = None, table
+        return made
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The values of each column."""
+        if self._columns is None:
+            assert self._table is not None  # one of both is there
+            self._columns = dict(zip(self._table.column_names, self._table.columns, strict=True))
+        return self._columns
 
     @property
     def names(self) -> list[str]:
         """The columns, in order."""
-        return list(self.columns)
+        return list(self.columns) if self._table is None else self._table.column_names
 
     def feature(self, name: str) -> Any:
         """Gives the feature of an Arrow column."""
@@ -70,6 +86,8 @@ class Columns:
         """Gives the rows from `start` to before `stop`; Arrow columns share their memory."""
         if start == 0 and stop == self.num_rows:
             return self
+        if self._table is not None:
+            return Columns._over(self._table.slice(start, stop - start), self.features)
         cut = {
             name: values.slice(start, stop - start) if is_arrow(values) else values[start:stop]
             for name, values in self.columns.items()
@@ -134,6 +152,8 @@ class Columns:
             SchemaConflictError: Values of a column have no common type.
         """
         if features is None and (known_features := self._described) is not None:
+            if self._table is not None and self._table.num_columns:
+                return self._table, known_features
             arrays, described = self.columns, known_features
         elif features is None:
             arrays = {
@@ -159,7 +179,8 @@ class Columns:
         features = self.features
         if not isinstance(features, Features) or list(features) != self.names:
             return None
-        return features if all(map(is_arrow, self.columns.values())) else None
+        alike = self._table is not None or all(map(is_arrow, self.columns.values()))
+        return features if alike else None
 
     def _as_feature(self, name: str, feature: Any) -> Any:
         values = self.columns.get(name)

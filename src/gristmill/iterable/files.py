@@ -336,16 +336,12 @@ def _block(rows: LooseRows, features: Features | None) -> Block:
     return gathered(parts, rows.num_rows)
 
 
-class _Behind(Exception):
-    """Ends the reading of a piece before bytes are fetched that it does not hold."""
-
-
 def _read(node: Files, piece: Piece, at: Position | None = None) -> Any:
     """Reads a piece, from its beginning or a position in it."""
     file = node.files[piece.file].local()
-    batches = read_loosely(
+    return read_loosely(
         get_format(node.format),
-        file if piece.stop is None else _up_to(file, piece.stop),
+        file if piece.stop is None else replace(file, stop=piece.stop),
         options=node.options,
         columns=node.columns,
         filters=node.filters,
@@ -353,24 +349,6 @@ def _read(node: Files, piece: Piece, at: Position | None = None) -> Any:
         schema=node.schema,
         skips=node.skips,
     )
-    try:
-        yield from batches
-    except _Behind:
-        return
-
-
-def _up_to(file: SourceFile, stop: int) -> SourceFile:
-    """Gives a file of which no row group from `stop` on is fetched."""
-    ensure = file.ensure
-    if ensure is None:
-        return file
-
-    def limited(group: int, columns: Sequence[str] | None, then: Sequence[int]) -> object:
-        if group >= stop:
-            raise _Behind
-        return ensure(group, columns, [number for number in then if number < stop])
-
-    return replace(file, ensure=limited)
 
 
 def _is_behind(piece: Piece, position: Position) -> bool:

@@ -252,7 +252,14 @@ class RemoteParquet:
         if self._mirror is None:
             return SourceFile(self.path, self.name)
         ahead = GroupsAhead(self)
-        return SourceFile(self.path, self.name, ensure=ahead.ensure, prune=self._prune, close=ahead.close)
+        return SourceFile(
+            self.path,
+            self.name,
+            ensure=ahead.ensure,
+            prune=self._prune,
+            close=ahead.close,
+            footer=self.metadata,
+        )
 
     def fetch(self, ranges: Sequence[Interval]) -> None:
         """Makes sure that bytes are here.
