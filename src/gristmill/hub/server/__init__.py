@@ -4,6 +4,7 @@
 
     DIR/datasets/ORG/NAME/…     a dataset repository: a plain folder
     DIR/models/ORG/NAME/…       the same for models; DIR/spaces/… for spaces
+    DIR/buckets/ORG/NAME/…      a bucket: files without history; see `gristmill.hub.server.bucket_files`
     DIR/github/OWNER/REPO/REV/… files of GitHub repositories, at /github/OWNER/REPO/REV/PATH
     DIR/revisions.json          {"ORG/NAME": commit}: the commit id a repository has as long as it is not changed
     DIR/access.json             who may read gated and private repositories: see `gristmill.hub.server.access`
@@ -13,7 +14,7 @@
 A repository that is written to keeps its history in ``.gristmill`` in its folder: see `gristmill.hub.server.history`.
 
 A request goes `app` (which handler) → `files_api`, `repo_api`, `hub_api` or `pages`, and for writing `commit_api`,
-`lfs_api` or `manage_api` (the answer) → `served` (who may see and change it, threads) → `repos` and
+`lfs_api`, `xet_api`, `bucket_api` or `manage_api` (the answer) → `served` (who may see and change it, threads) → `repos` and
 `snapshots` (what a revision holds) → `plain`: `walk` and `hashing`, or `versioned`: `history` (the disk). What
 is written goes through `operations` (pure) and `changes` (whole or not at all).
 

@@ -10,7 +10,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from gristmill.hub.server import commit_api, files_api, hub_api, lfs_api, manage_api, pages, repo_api, xet_api
+from gristmill.hub.server import (
+    bucket_api,
+    commit_api,
+    files_api,
+    hub_api,
+    lfs_api,
+    manage_api,
+    pages,
+    repo_api,
+    xet_api,
+    xet_read_api,
+)
 from gristmill.hub.server.digests import DIGEST, compared, digest_of_text, wants_digest
 from gristmill.hub.server.errors import Refusal, read_only, repo_not_found
 from gristmill.hub.server.limits import RateLimit
@@ -61,12 +72,26 @@ ROUTES = (
     Route("api/{type}/{id}/xet-write-token/{rev}", xet_api.write_token, writes=True),
     Route("api/xet/{store}/v1/xorbs/{prefix}/{hash}", xet_api.xorb, ("POST",), writes=True),
     Route("api/xet/{store}/v1/shards", xet_api.shard, ("POST",), writes=True),
+    Route("api/xet/v1/reconstructions/{hash}", xet_read_api.reconstruct),
+    Route("api/xet/runs/{token}", xet_read_api.run),
     Route("api/xet/{path}", xet_api.absent, ("GET", "POST")),
     Route("v1/telemetry", xet_api.absent, ("POST",)),
     Route("api/lfs/upload/{token}", lfs_api.upload, ("PUT",)),
     Route("api/lfs/verify/{type}/{id}", lfs_api.verify, ("POST",)),
     Route("{type}/{id}/info/lfs/objects/batch", lfs_api.batch, ("POST",)),
     Route("{id}/info/lfs/objects/batch", lfs_api.batch, ("POST",)),
+    Route("api/buckets/{namespace}", bucket_api.list_buckets),
+    Route("api/buckets/{bucket}", bucket_api.info),
+    Route("api/buckets/{bucket}", bucket_api.create, ("POST",), writes=True),
+    Route("api/buckets/{bucket}", bucket_api.delete, ("DELETE",), writes=True),
+    Route("api/buckets/{bucket}/settings", bucket_api.settings, ("PUT",), writes=True),
+    Route("api/buckets/{bucket}/tree/{path}", bucket_api.tree),
+    Route("api/buckets/{bucket}/paths-info", bucket_api.paths_info, ("POST",)),
+    Route("api/buckets/{bucket}/batch", bucket_api.batch, ("POST",), writes=True),
+    Route("api/buckets/{bucket}/xet-write-token", bucket_api.write_token, writes=True),
+    Route("api/buckets/{bucket}/xet-read-token", bucket_api.read_token),
+    Route("api/buckets/{bucket}/{path}", bucket_api.absent, ("GET", "POST", "PUT", "DELETE")),
+    Route("buckets/{bucket}/resolve/{path}", bucket_api.resolve),
     Route("github/{path}", files_api.github),
     Route("{type}/{id}/resolve/{rev}/{path}", files_api.resolve),
     Route("{type}/{id}/raw/{rev}/{path}", files_api.raw),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -22,6 +23,7 @@ from gristmill.hub.server.snapshots import Entry
 from gristmill.hub.server.walk import HIDDEN_FOLDERS, Found, Stamp, inside
 
 _ATTEMPTS = 3
+_T = TypeVar("_T")
 
 
 async def resolve(served: Served, request: Request, values: dict[str, str]) -> Response:
@@ -49,7 +51,7 @@ async def _content(served: Served, request: Request, values: dict[str, str], red
             return Response(None, 307, {**headers, "Location": target})
         return await _file(served, request, repo, entry, headers)
 
-    return await _until_still(answer, repo.distrust, path)
+    return await until_still(answer, repo.distrust, path)
 
 
 async def _file(
@@ -77,7 +79,7 @@ async def raw(served: Served, request: Request, values: dict[str, str]) -> Respo
         headers = {"X-Repo-Commit": snapshot.commit, "ETag": f'"{entry.blob_id}"'}
         return Response(pointer_text(entry.sha256, entry.size), 200, headers, "text/plain; charset=utf-8")
 
-    return await _until_still(answer, repo.distrust, path)
+    return await until_still(answer, repo.distrust, path)
 
 
 async def github(served: Served, request: Request, values: dict[str, str]) -> Response:
@@ -90,7 +92,7 @@ async def github(served: Served, request: Request, values: dict[str, str]) -> Re
             raise Refusal(404, "There is no such file in the GitHub mirror.", "EntryNotFound")
         return await file_response(request, entry, file_headers(entry, None), served.reads)
 
-    return await _until_still(answer, lambda: None, path)
+    return await until_still(answer, lambda: None, path)
 
 
 def _mirrored(served: Served, path: str) -> Entry | None:
@@ -110,10 +112,12 @@ def _mirrored(served: Served, path: str) -> Entry | None:
     return Entry(path, found.stamp.size, digest, None, found)
 
 
-async def _until_still(
-    answer: Callable[[], Awaitable[Response]], distrust: Callable[[], None], path: str
-) -> Response:
-    """Answers from a state of the folder that is still true when the file is opened."""
+async def until_still(answer: Callable[[], Awaitable[_T]], distrust: Callable[[], None], path: str) -> _T:
+    """Answers from a state of the folder that is still true when the file is opened.
+
+    Raises:
+        Refusal: It does not stop changing (503), or what `answer` raises.
+    """
     for _ in range(_ATTEMPTS):
         with contextlib.suppress(ChangedWhileRead):
             return await answer()

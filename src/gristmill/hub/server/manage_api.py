@@ -11,12 +11,12 @@ from starlette.responses import JSONResponse, Response
 
 from gristmill.errors import CardError
 from gristmill.hub.card import parse_card
-from gristmill.hub.server import changes
+from gristmill.hub.server import bucket_api, bucket_files, changes
 from gristmill.hub.server.errors import Refusal, bad_request, revision_not_found
 from gristmill.hub.server.listing import time_text
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repos import TYPES, valid_id
-from gristmill.hub.server.served import Served, flag, read_json
+from gristmill.hub.server.served import Served, flag, private_of, read_json
 from gristmill.hub.server.state import MAIN, Pull, RepoState
 from gristmill.hub.server.versioned import VersionedRepo
 
@@ -28,7 +28,7 @@ async def create(served: Served, request: Request, _values: dict[str, str]) -> R
     asked = await read_json(request)
     type, id = _named(served, request, asked)
     served.require_writer(request, type, id)
-    private = _private(asked)
+    private = private_of(asked)
     url = served.repo_url(request, type, id)
     try:
         await served.write(
@@ -52,9 +52,12 @@ async def delete(served: Served, request: Request, _values: dict[str, str]) -> R
 async def move(served: Served, request: Request, _values: dict[str, str]) -> Response:
     """``POST /api/repos/move``: gives a repository another id."""
     asked = await read_json(request)
-    type, old, new = _type(asked), asked.get("fromRepo"), asked.get("toRepo")
+    old, new = asked.get("fromRepo"), asked.get("toRepo")
     if not isinstance(old, str) or not isinstance(new, str) or not valid_id(new):
         raise bad_request("fromRepo and toRepo must be ids of repositories.")
+    if asked.get("type") == "bucket":
+        return await bucket_api.move(served, request, old, new)
+    type = _type(asked)
     repo = await served.writable_repo(request, type, old)
     served.require_writer(request, type, new)
     await served.write(type, old, changes.move, repo, new)
@@ -81,22 +84,11 @@ def _type(asked: dict[str, Any]) -> str:
     return type
 
 
-def _private(asked: dict[str, Any]) -> bool | None:
-    if "visibility" in asked and asked["visibility"] is not None:
-        if asked["visibility"] not in ("public", "private"):
-            raise bad_request("visibility must be public or private.")
-        return bool(asked["visibility"] == "private")
-    private = asked.get("private")
-    if not isinstance(private, bool | None):
-        raise bad_request("private must be true or false.")
-    return private
-
-
 async def settings(served: Served, request: Request, values: dict[str, str]) -> Response:
     """``PUT /api/datasets/ORG/NAME/settings``: makes a repository private or gated, or neither."""
     repo = await served.writable_repo(request, values["type"], values["id"])
     asked = await read_json(request)
-    private, gated = _private(asked), asked.get("gated")
+    private, gated = private_of(asked), asked.get("gated")
     if gated not in (None, False, "auto", "manual"):
         raise bad_request("gated must be false, auto or manual.")
 
@@ -246,7 +238,7 @@ def moved_target(served: Served, parts: list[str]) -> str | None:
         parts: The parts of the request's path, decoded.
     """
     skip = 1 if parts[0] == "api" else 0
-    typed = len(parts) > skip and parts[skip] in TYPES
+    typed = len(parts) > skip and parts[skip] in (*TYPES, bucket_files.TYPE)
     type, first = (parts[skip], skip + 1) if typed else ("models", skip)
     rest = parts[first + 2 :]
     if len(parts) < first + 2 or (skip and not typed):

@@ -11,6 +11,7 @@ from pathlib import Path
 from gristmill.errors import FileFormatError, FileMissingError, GristmillError
 from gristmill.hub.server import pending
 from gristmill.hub.server.access import Access
+from gristmill.hub.server.bucket_files import Buckets
 from gristmill.hub.server.cards import CardCache
 from gristmill.hub.server.errors import Refusal, unreadable
 from gristmill.hub.server.hashing import Hasher
@@ -81,6 +82,7 @@ class Hub:
         token_file = self.root / "tokens.json" if tokens is None else Path(tokens)
         self.access = Access.read(self.root / "access.json", token_file, anyone_writes)
         self.moves = Moves(self.root)
+        self.buckets = Buckets(self.root)
         self._pins = _read_pins(self.root / "revisions.json")
         self._repos: dict[tuple[str, str], Repo] = {}
 

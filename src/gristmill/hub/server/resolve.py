@@ -176,7 +176,7 @@ async def _open_body(
     part: ByteRange,
     reads: anyio.CapacityLimiter,
 ) -> Response:
-    handle = await anyio.to_thread.run_sync(_open, entry.found, limiter=reads)
+    handle = await anyio.to_thread.run_sync(open_found, entry.found, limiter=reads)
     headers["Content-Length"] = str(part.length)
     if request.method == "GET" and wants_digest(request):
         if part.length == entry.size and entry.sha256 is not None:
@@ -192,7 +192,13 @@ async def _open_body(
     return _FileBody(handle, status, headers, part, request, reads)
 
 
-def _open(found: Found | Kept) -> int:
+def open_found(found: Found | Kept) -> int:
+    """Opens a file that was found and is still the same; gives its handle.
+
+    Raises:
+        ChangedWhileRead: It is not.
+        Refusal: It can't be opened.
+    """
     try:
         # Non-blocking, so that a pipe put in the file's place can't hang a thread before it is recognised.
         handle = os.open(found.file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))

@@ -20,7 +20,7 @@ from gristmill.hub.server.served import Served
 
 _LONGEST_PATH = 8192
 # First parts of addresses that are no organisation's name.
-_RESERVED = {"api", "github"}
+_RESERVED = {"api", "github", "buckets"}
 # Refs that people also write with their slashes unencoded.
 _LONG_REFS = {"convert", "pr", "heads"}
 
@@ -32,7 +32,7 @@ class Route:
     """A pattern of a path and what answers it.
 
     Attributes:
-        pattern: Parts between slashes. ``{type}``, ``{id}`` (two parts), ``{rev}`` (one, or three of an unencoded ref),
+        pattern: Parts between slashes. ``{type}``, ``{id}`` and ``{bucket}`` (two parts), ``{rev}`` (one, or three of an unencoded ref),
             ``{path}`` (all the rest, perhaps none) and any other name in braces (one part) are handed to the handler.
         handler: Answers the request.
         methods: HTTP methods; HEAD goes with GET.
@@ -56,7 +56,7 @@ class Route:
             if wanted == "{path}":
                 values["path"] = "/".join(rest)
                 return values
-            count = 2 if wanted == "{id}" else _revision_parts(rest) if wanted == "{rev}" else 1
+            count = 2 if wanted in ("{id}", "{bucket}") else _revision_parts(rest) if wanted == "{rev}" else 1
             taken, rest = rest[:count], rest[count:]
             if len(taken) < count or not all(taken):
                 return None

@@ -275,6 +275,22 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
+def private_of(asked: dict[str, Any]) -> bool | None:
+    """Reads from a request's body whether something is to be private; None if it does not say.
+
+    Raises:
+        Refusal: It says something else (400).
+    """
+    if asked.get("visibility") is not None:
+        if asked["visibility"] not in ("public", "private"):
+            raise bad_request("visibility must be public or private.")
+        return bool(asked["visibility"] == "private")
+    private = asked.get("private")
+    if not isinstance(private, bool | None):
+        raise bad_request("private must be true or false.")
+    return private
+
+
 def flag(text: str | None) -> bool:
     """Reads a switch of a query or form: ``true``, ``True`` and ``1`` are on.
 

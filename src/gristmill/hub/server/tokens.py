@@ -4,8 +4,8 @@
 
     {"hf_ann": {"user": "ann", "write": ["ann/*", "models/team/*"], "read": ["team/*"]}}
 
-A scope is ``ORG/NAME``, ``ORG/*`` or ``*``; one that begins with ``datasets/``, ``models/`` or ``spaces/`` is about
-that type, others are about all. Who may write may read.
+A scope is ``ORG/NAME``, ``ORG/*`` or ``*``; one that begins with ``datasets/``, ``models/``, ``spaces/`` or
+``buckets/`` is about that type, others are about all. Who may write may read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from gristmill.errors import FileFormatError
 from gristmill.hub.server.settings import read_settings
 
-_SCOPE = re.compile(r"\*|(?:(?:datasets|models|spaces)/)?[A-Za-z0-9._-]+/(?:\*|[A-Za-z0-9._-]+)")
+_SCOPE = re.compile(r"\*|(?:(?:datasets|models|spaces|buckets)/)?[A-Za-z0-9._-]+/(?:\*|[A-Za-z0-9._-]+)")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _REMEDY = 'Expected {"hf_…": {"user": "ann", "write": ["ann/*"], "read": ["org/name", "models/org/*"]}}.'
 

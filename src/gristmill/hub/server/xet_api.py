@@ -10,7 +10,7 @@ import time
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gristmill.hub.server import pending, xet_store
+from gristmill.hub.server import bucket_files, pending, xet_store
 from gristmill.hub.server.errors import Refusal, repo_not_found
 from gristmill.hub.server.history import History
 from gristmill.hub.server.served import Served
@@ -19,7 +19,8 @@ from gristmill.hub.server.xet_format import LARGEST_SHARD, LARGEST_XORB, check_h
 from gristmill.hub.server.xet_store import Depot, RepoDepot, XorbStore
 
 _HOLDS = 3600
-_PURPOSE = "xet-write"
+WRITE_PURPOSE = "xet-write"
+READ_PURPOSE = "xet-read"
 
 
 async def write_token(served: Served, request: Request, values: dict[str, str]) -> Response:
@@ -28,7 +29,7 @@ async def write_token(served: Served, request: Request, values: dict[str, str]) 
     history = History(repo.folder)
     await served.save(pending.sweep, history)
     store = await served.save(xet_store.begin, RepoDepot(history))
-    return token_answer(served, request, _PURPOSE, repo.type, repo.id, f"/api/xet/{store}")
+    return token_answer(served, request, WRITE_PURPOSE, repo.type, repo.id, f"/api/xet/{store}")
 
 
 def token_answer(
@@ -90,12 +91,17 @@ def bearer(request: Request) -> str:
 
 async def _store(served: Served, request: Request, name: str) -> XorbStore:
     """Finds the store of a request: one of the repository that its token is for."""
-    claim = served.signer.check(_PURPOSE, bearer(request))
+    claim = served.signer.check(WRITE_PURPOSE, bearer(request))
     depot = await served.call(_depot, served, claim["type"], claim["id"])
     return await served.save(XorbStore, depot, name)
 
 
 def _depot(served: Served, type: str, id: str) -> Depot:
+    if type == bucket_files.TYPE:
+        bucket = served.hub.buckets.find(id)
+        if bucket is None:
+            raise repo_not_found(False)
+        return bucket
     repo = served.hub.find(type, id)
     if repo is None:
         raise repo_not_found(False)
