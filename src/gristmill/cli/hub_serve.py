@@ -55,6 +55,23 @@ from gristmill.cli.app import Settings, hub_group
     "--log", metavar="FILE", help="Add a line of JSON for each request to FILE; - for standard error."
 )
 @click.option(
+    "--mirror", is_flag=True, help="Fetch what is not in DIR from another Hub, keep it there, and serve it."
+)
+@click.option("--upstream", metavar="URL", help="The Hub that --mirror fetches from.  [default: HF_ENDPOINT]")
+@click.option(
+    "--upstream-token",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="File with a token for that Hub; HF_TOKEN is taken only if that is HF_ENDPOINT.",
+)
+@click.option(
+    "--mirror-ttl",
+    type=click.FloatRange(min=0),
+    default=60,
+    metavar="SECONDS",
+    help="How long a branch is taken to be what that Hub said last.  [default: 60]",
+)
+@click.option(
     "--tls-cert",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
@@ -79,6 +96,10 @@ def hub_serve(
     tokens: Path | None,
     rate_limit: int | None,
     log: str | None,
+    mirror: bool,
+    upstream: str | None,
+    upstream_token: Path | None,
+    mirror_ttl: float,
     tls_cert: Path | None,
     tls_key: Path | None,
 ) -> None:
@@ -91,6 +112,7 @@ def hub_serve(
 
     Example: gristmill hub serve ./mirror --port 8000
     """
+    from gristmill import config
     from gristmill.demo import DEMO_HUB
     from gristmill.hub.server import serve
 
@@ -98,6 +120,12 @@ def hub_serve(
         raise click.UsageError("Name the folder to serve, or --demo for the Hub that ships with Gristmill.")
     if demo and allow_write:
         raise click.UsageError("The Hub of --demo is not for writing; name a folder of your own.")
+    if not mirror and (upstream is not None or upstream_token is not None):
+        raise click.UsageError("--upstream and --upstream-token say what --mirror does; add that.")
+    if demo and mirror:
+        raise click.UsageError(
+            "The Hub of --demo is not for writing; name a folder that is to be the mirror."
+        )
     served = (folder or DEMO_HUB).resolve()
 
     def announce(endpoint: str) -> None:
@@ -109,7 +137,9 @@ def hub_serve(
         )
         # A script that reads the address from a pipe must not wait until the server ends.
         sys.stdout.flush()
-        if not any(served.glob("*/*/*/")):
+        if mirror:
+            settings.output.say(f"What is missing is fetched from {upstream or config.HF_ENDPOINT}.")
+        elif not any(served.glob("*/*/*/")):
             settings.output.say(
                 f"There is no repository in {served}. They are looked for at datasets/ORG/NAME and models/ORG/NAME."
             )
@@ -124,6 +154,9 @@ def hub_serve(
         tokens=tokens,
         rate_limit=rate_limit,
         log=log,
+        mirror=upstream or mirror,
+        mirror_token=upstream_token.read_text("utf-8", "replace").strip() if upstream_token else None,
+        mirror_ttl=mirror_ttl,
         tls_cert=tls_cert,
         tls_key=tls_key,
         ready=announce,

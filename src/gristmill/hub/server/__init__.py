@@ -18,13 +18,15 @@ A request goes `app` (which handler) → `files_api`, `repo_api`, `hub_api` or `
 `snapshots` (what a revision holds) → `plain`: `walk` and `hashing`, or `versioned`: `history` (the disk). What
 is written goes through `operations` (pure) and `changes` (whole or not at all).
 
+What is a copy of another Hub's repository is `mirrored`: copied by `mirror_repo`, or fetched by `mirror` when it is asked for.
+
 Needs the extra ``server``: ``pip install "gristmill[server]"``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -33,8 +35,9 @@ from gristmill.optional import require
 
 if TYPE_CHECKING:
     from gristmill.hub.server.app import App
+    from gristmill.hub.server.copying import MirroredRevision
 
-__all__ = ["create_app", "serve", "serve_in_thread"]
+__all__ = ["create_app", "mirror_repo", "serve", "serve_in_thread"]
 
 
 def create_app(
@@ -237,3 +240,65 @@ def serve_in_thread(
     from gristmill.hub.server.run import run_in_thread, tls_of
 
     return run_in_thread(app, host, port, tls_of(tls_cert, tls_key))
+
+
+def mirror_repo(
+    repo_id: str,
+    folder: str | os.PathLike[str],
+    *,
+    revision: str | Sequence[str] = "main",
+    repo_type: str = "dataset",
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    endpoint: str | None = None,
+    token: str | bool | None = None,
+    max_workers: int = 8,
+    check: bool = False,
+) -> list[MirroredRevision]:
+    """Copies a repository of another Hub, or some of its files, into a folder that `serve` serves.
+
+    The copy has the commits, trees and hashes of the original; each content is checked by its hash before it is there.
+    What is here is not fetched again, also that of another revision, and what was cut off is gone on with: after a failure
+    run it again. A revision is seen by clients once all that was asked for is here.
+
+    Args:
+        repo_id: ``"namespace/name"``.
+        folder: The folder to serve; made if needed.
+        revision: Branch, tag, ref or commit; or several. They are kept side by side.
+        repo_type: ``"dataset"`` or ``"model"``.
+        include: Paths or shell patterns in which ``*`` also matches ``/``; none means all files. The card always comes
+            along, unless it is excluded.
+        exclude: Of those, what is left out.
+        endpoint: The Hub to copy from; ``HF_ENDPOINT`` if left out.
+        token: Token for that Hub, sent nowhere else; None for the one of ``HF_TOKEN`` or `hf auth login` if that Hub is
+            ``HF_ENDPOINT``, else none; False for none.
+        max_workers: Most downloads at a time.
+        check: Read what is here already as well, and fetch again what is damaged.
+
+    Returns:
+        What was copied, for each revision.
+
+    Raises:
+        MissingDependencyError: The extra ``server`` is not installed.
+        InvalidArgumentError: A name can't be right, or the folder has a repository of this id that is no copy of that one.
+        EntryNotFoundError: A pattern of `include` fits no file.
+        UnsafePathError: That Hub lists a path that can't be used.
+        HubError: That Hub refuses, can't be reached, or sends something else than it lists.
+        DiskFullError: There is not enough room.
+        FileError: The folder can't be written.
+
+    Example:
+        >>> import tempfile
+        >>> from gristmill.demo import DEMO_HUB
+        >>> with serve_in_thread(DEMO_HUB) as hub, tempfile.TemporaryDirectory() as folder:
+        ...     [copied] = mirror_repo("google/boolq", folder, include=["*.parquet"], endpoint=hub)
+        ...     (copied.folder.name, copied.whole)
+        ('boolq', ...)
+    """
+    require("starlette", "`gristmill hub mirror`")
+    from gristmill.hub.server.copying import copy_repo
+
+    revisions = [revision] if isinstance(revision, str) else list(revision)
+    return copy_repo(
+        repo_id, folder, revisions, repo_type, include, exclude, endpoint, token, max_workers, check
+    )

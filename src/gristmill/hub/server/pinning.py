@@ -97,8 +97,13 @@ def _take(history: History, upstream: Upstream, type: str, id: str, facts: Facts
     write_files(history, upstream.about(type, id, facts), files)
 
 
-def change(folder: Path, how: Callable[[MirrorState], MirrorState]) -> MirrorState:
+def change(folder: Path, how: Callable[[MirrorState], MirrorState], always: bool = False) -> MirrorState:
     """Replaces what is on record about a copy by what `how` makes of it.
+
+    Args:
+        folder: The repository's folder.
+        how: Gives the new record.
+        always: Write it also if it is the same: servers then look anew at which contents are here.
 
     Raises:
         FileNotFoundError: The repository is gone.
@@ -107,6 +112,6 @@ def change(folder: Path, how: Callable[[MirrorState], MirrorState]) -> MirrorSta
     with History(folder).writing():
         before = read_state(mirror_file(folder))
         after = how(before)
-        if after != before:
+        if always or after != before:
             write_state(mirror_file(folder), after)
         return after

@@ -17,7 +17,9 @@ from types import FrameType
 import uvicorn
 
 from gristmill.errors import HubConnectionError, InvalidArgumentError
+from gristmill.files.http import origin
 from gristmill.hub.server.app import App
+from gristmill.hub.server.zero_copy import with_zero_copy
 from gristmill.logging import get_logger
 
 _logger = get_logger(__name__)
@@ -64,7 +66,7 @@ class _Server(uvicorn.Server):
     def __init__(self, app: App, ready: Callable[[], None], tls: Tls | None) -> None:
         super().__init__(
             uvicorn.Config(
-                app,
+                with_zero_copy(app),
                 ssl_certfile=tls.cert if tls else None,
                 ssl_keyfile=tls.key if tls else None,
                 http="h11",
@@ -131,6 +133,24 @@ def check_open(app: App, listener: socket.socket) -> None:
         )
 
 
+def check_upstream(app: App, listener: socket.socket, endpoint: str) -> None:
+    """Refuses a mirror of itself, which would wait for its own answers.
+
+    Raises:
+        InvalidArgumentError: What is missing would be fetched from this very server.
+    """
+    if app.served.mirror is None:
+        return
+    upstream = app.served.mirror.upstream.endpoint
+    own = [endpoint, *([app.served.public_url] if app.served.public_url else [])]
+    # The loopback interface has two names.
+    if origin(upstream.replace("//localhost", "//127.0.0.1")) in [origin(url) for url in own]:
+        listener.close()
+        raise InvalidArgumentError(
+            f"The mirror would fetch from itself ({upstream}). Name the Hub to fetch from: --upstream, or HF_ENDPOINT."
+        )
+
+
 def endpoint_of(listener: socket.socket, tls: Tls | None = None) -> str:
     """Gives the URL at which this machine reaches a listening socket."""
     scheme = "http" if tls is None else "https"
@@ -146,6 +166,7 @@ def run(app: App, host: str, port: int, ready: Callable[[str], None] | None, tls
     listener = listen(host, port)
     check_open(app, listener)
     endpoint = endpoint_of(listener, tls)
+    check_upstream(app, listener, endpoint)
 
     def answers() -> None:
         # Clients give up after ten seconds; hashing a large repository may take longer, so it begins before they ask.
@@ -187,6 +208,7 @@ def run_in_thread(app: App, host: str, port: int, tls: Tls | None = None) -> Ite
     listener = listen(host, port)
     check_open(app, listener)
     endpoint = endpoint_of(listener, tls)
+    check_upstream(app, listener, endpoint)
     answers = threading.Event()
     server = _Server(app, answers.set, tls)
 
