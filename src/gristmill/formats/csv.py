@@ -7,7 +7,7 @@ in quotes are numbers, as other readers have it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from csv import QUOTE_NONNUMERIC as _QUOTE_NONNUMERIC
 from dataclasses import replace
 from functools import lru_cache
@@ -72,6 +72,9 @@ class CsvFormat(Format[CsvOptions]):
         shape = pa.schema([pa.field(name, columns_of.type_of(name)) for name in names])
         types = {name: columns_of.type_of(name) for name in names}
         for piece in _known_pieces(file, options, names, types, start):
+            if not names:  # pyarrow has no number of rows without a column
+                yield piece.at, piece.batch
+                continue
             values = [columns_of.values(name, piece.batch.column(name), piece.at.row) for name in names]
             yield piece.at, pa.RecordBatch.from_arrays(values, schema=shape)
 
@@ -146,7 +149,7 @@ def _by_row(
         options = replace(options, on_bad_lines="warn")
     with reading_text(file, "CSV"):
         names = column_names(file, options)
-        used = options.used_names(names)
+        used = options.used_names(names, file.name)
         wanted = used if columns is None else [name for name in columns if name in used]
         if schema is None:
             limit = HEAD_ROWS if options.nrows is None else min(HEAD_ROWS, options.nrows)
@@ -160,7 +163,7 @@ def _by_row(
         else:
             pieces = iter_pieces(file, options, wanted, {}, start)
         for piece in _chosen(pieces, options, start):
-            batch, row = piece.batch, piece.at.row
+            batch, row = _only(piece.batch, wanted), piece.at.row
             if schema is not None:
                 shape = _asked_shape(schema, columns)
                 make = _maker(values_of, batch, row, shape, file)
@@ -195,6 +198,8 @@ def _maker(
 
     def make(start: int, stop: int) -> pa.RecordBatch:
         some = batch.slice(start, stop - start)
+        if not features:
+            return some
         values = [
             values_of.feature_values(name, feature, some.column(name), row + start)
             if name in some.schema.names
@@ -264,7 +269,7 @@ def _settled(file: SourceFile, key: _Key, _state: tuple[int, int] | str) -> dict
                     looks = name in literal or name not in piece.kinds
                     kinds[name] = wider(before, kind_of(cells, options) if looks else piece.kinds[name])
     if not kinds:
-        return dict.fromkeys(options.used_names(names), "null")
+        return dict.fromkeys(options.used_names(names, file.name), "null")
     if options.quoting == _QUOTE_NONNUMERIC:
         kinds = {name: "float" if kind == "int" else kind for name, kind in kinds.items()}
     return kinds
@@ -342,7 +347,7 @@ def _known_pieces(
     known: Any = _KEPT.take((file, _Key(options), file.state())) if start.row == 0 else None
     if known is not None and all(_can_become(batch, types) for _, batch in known):
         for at, batch in known:
-            yield Piece(at, batch if columns is None else batch.select(columns), {})
+            yield Piece(at, _only(batch, columns), {})
         return
     if options.converters:
         pieces = _literal_pieces(file, options, columns)
@@ -350,7 +355,15 @@ def _known_pieces(
         literal = _literal(_names(file, options), options, file)
         numbers = {name: type_ for name, type_ in types.items() if type_ in _NUMBERS and name not in literal}
         pieces = iter_pieces(file, options, columns, numbers, start)
-    yield from _chosen(pieces, options, start)
+    for piece in _chosen(pieces, options, start):
+        yield Piece(piece.at, _only(piece.batch, columns), piece.kinds)
+
+
+def _only(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
+    """Leaves out what was read for another reason than being asked for."""
+    names = batch.schema.names
+    wanted = names if columns is None else [name for name in columns if name in names]
+    return batch if wanted == names else batch.select(wanted)
 
 
 _NUMBERS = (pa.int64(), pa.float64(), pa.bool_())
@@ -376,7 +389,7 @@ def _chosen(pieces: Iterable[Piece], options: CsvOptions, start: Position) -> It
         first = max(row, start.row)
         if first < limit:
             batch = _with_missing(piece.batch.slice(first - row, limit - first), options)
-            yield replace(piece, at=piece.at if first == row else Position(first), batch=batch)
+            yield piece._replace(at=piece.at if first == row else Position(first), batch=batch)
         if options.nrows is not None and end >= options.nrows:
             return
 

@@ -10,8 +10,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +32,7 @@ class StrayQuote(Exception):
     """A quote stands inside a cell: where rows end can't be told without reading them one after another."""
 
 
-@dataclass(frozen=True)
-class RowBlock:
+class RowBlock(NamedTuple):
     """Some whole rows.
 
     Attributes:

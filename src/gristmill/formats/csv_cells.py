@@ -7,11 +7,10 @@ import contextlib
 import io
 import re
 import threading
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -38,8 +37,7 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|$)")
 _HEAD = 1 << 16
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """The beginning of a file.
 
     Attributes:
@@ -123,7 +121,7 @@ def opened(file: SourceFile, options: CsvOptions) -> Iterator[tuple[Head, Any]]:
         else open_utf8(file, options.encoding, options.encoding_errors)
     )
     with contextlib.closing(stream):
-        yield replace(_head(stream, file, options.plain), plain=plain), stream
+        yield _head(stream, file, options.plain)._replace(plain=plain), stream
 
 
 def _head(stream: Any, file: SourceFile, options: CsvOptions) -> Head:
@@ -135,7 +133,7 @@ def _head(stream: Any, file: SourceFile, options: CsvOptions) -> Head:
         data = (data + more).removeprefix(codecs.BOM_UTF8)
         found = _split_head(data, not more, file, options)
         if found is not None:
-            return replace(found, offset=size - len(found.rest))
+            return found._replace(offset=size - len(found.rest))
         if len(data) > RECORD_LIMIT:
             raise DataError.at(f"a record is longer than {RECORD_LIMIT >> 20} MB", file=file.name, line=1)
 
@@ -240,7 +238,6 @@ def cell_batches(
             )
 
 
-@dataclass
 class _Progress:
     """Rows given out so far."""
 
@@ -259,7 +256,7 @@ def _parse(
     with opened(file, options) as (head, stream):
         if not head.names or not has_rows(head.rest):
             return False
-        wanted, plain = _wanted(head.names, options, columns), options.plain
+        wanted, plain = wanted_names(head.names, options, columns, file), options.plain
         bad = BadRows(file, plain)
         try:
             reader = pacsv.open_csv(
@@ -297,9 +294,22 @@ def _parse(
     return False
 
 
-def _wanted(names: list[str], options: CsvOptions, columns: list[str] | None) -> list[str]:
-    used = options.used_names(names)
-    return used if columns is None else [name for name in columns if name in used]
+def wanted_names(
+    names: list[str], options: CsvOptions, columns: Sequence[str] | None, file: SourceFile
+) -> list[str]:
+    """Gives the columns to parse: those to read, or one if there are none, to know how many rows there are.
+
+    Args:
+        names: Those the file has.
+        options: Its options.
+        columns: Those asked for; all if None.
+        file: The file.
+
+    Raises:
+        ColumnNotFoundError: `usecols` names a column that is not there.
+    """
+    used = options.used_names(names, file.name)
+    return (used if columns is None else [name for name in columns if name in used]) or names[:1]
 
 
 class BadRows:

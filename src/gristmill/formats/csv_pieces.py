@@ -11,15 +11,14 @@ import codecs
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from gristmill.formats.base import one_batch
 from gristmill.formats.csv_blocks import RowBlock, StrayQuote, has_rows, iter_row_blocks
-from gristmill.formats.csv_cells import BadRows, Head, cell_batches, opened
+from gristmill.formats.csv_cells import BadRows, Head, cell_batches, opened, wanted_names
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.csv_scan import bad_row, records, split_lines
 from gristmill.formats.csv_settle import EXACT, kind_of, largest, settled, spellings
@@ -31,8 +30,7 @@ __all__ = ["Piece", "iter_pieces", "iter_settled"]
 _STRING = pa.string()
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Rows of one block.
 
     Attributes:
@@ -200,8 +198,7 @@ class _Parser:
     ) -> None:
         self._file, self._options, self._plain = file, options, options.plain
         self._names = head.names
-        used = options.used_names(head.names)
-        self._wanted = used if columns is None else [name for name in columns if name in used]
+        self._wanted = wanted_names(head.names, options, columns, file)
         self.bad = BadRows(file, self._plain)
         truths = spellings(options)
         self._true = [text for text, value in truths.items() if value]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from gristmill.errors import CastError, FileFormatError
@@ -28,7 +27,6 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
 _SPECIAL = re.compile(r'[,"\r\n]')
 
 
-@dataclass
 class Record:
     """Cells of one row.
 
@@ -40,11 +38,14 @@ class Record:
         is_open: The text ended inside quotes.
     """
 
-    cells: list[Cell]
-    line: int
-    lines: int = 1
-    is_blank: bool = False
-    is_open: bool = False
+    __slots__ = ("cells", "is_blank", "is_open", "line", "lines")
+
+    def __init__(self, cells: list[Cell], line: int, *, is_blank: bool = False) -> None:
+        self.cells = cells
+        self.line = line
+        self.lines = 1
+        self.is_blank = is_blank
+        self.is_open = False
 
 
 def split_lines(text: str, terminator: str | None = None) -> list[Line]:

@@ -8,7 +8,7 @@ Types are settled over the whole file before the first row is given out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -25,7 +25,6 @@ from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, o
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
 from gristmill.formats.json_loose import good_rows, rows_as, rows_by_head
 from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block, whole_pairs
-from gristmill.formats.json_write import json_rows
 from gristmill.formats.kept import Kept
 from gristmill.formats.loose import HEAD_BYTES, HEAD_ROWS, Bad, LooseRows, in_turn
 from gristmill.formats.source import Position, SourceFile
@@ -177,6 +176,9 @@ class JsonFormat(Format[JsonOptions]):
         for name in options:
             known = ["compression", "force_ascii", "lines", "orient"]
             raise InvalidArgumentError.from_choice("to_json option", name, known)
+        # Loaded here: reading has no use for it.
+        from gristmill.formats.json_write import json_rows
+
         with output(target, compression) as out:
             if lines:
                 for text in json_rows(batches, force_ascii):
@@ -446,7 +448,7 @@ def _blocks(file: SourceFile, options: JsonOptions, start: Position) -> Iterator
         return
     for block, skip in blocks:
         data, source = whole_pairs(block.data, errors), whole_pairs(block.source, errors)
-        yield replace(block, data=data, source=source), skip
+        yield block._replace(data=data, source=source), skip
 
 
 def _from_row(blocks: Iterable[Block], start: Position) -> Iterator[tuple[Block, int]]:

@@ -7,8 +7,7 @@ What is not plainly such an array (items that are no objects, anything but one c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,19 +20,18 @@ _QUOTE, _BACKSLASH, _COMMA, _OPEN, _CLOSE, _BLANK = b'"\\,{} '
 _ONE_LINE = bytes(ord(" ") if byte in b"\r\n" else byte for byte in range(256))
 
 
-@dataclass(frozen=True)
-class Items:
+class Items(NamedTuple):
     """Whole items at the beginning of some text.
 
     Attributes:
         lines: The items, one on each line; b"" if there is none.
-        count: How many.
+        rows: How many.
         end: Where the text after them begins.
         closed: The array ends there, behind its bracket.
     """
 
     lines: bytes
-    count: int
+    rows: int
     end: int
     closed: bool
 
@@ -50,7 +48,7 @@ def find_items(data: bytes, first: bool) -> Items | None:
 
     Example:
         >>> find_items(b' {"a":\n[1]}, {"b": "]"} , {"c"', True)
-        Items(lines=b'{"a": [1]}\n {"b": "]"}', count=2, end=23, closed=False)
+        Items(lines=b'{"a": [1]}\n {"b": "]"}', rows=2, end=23, closed=False)
     """
     bytes_ = np.frombuffer(data, np.uint8)
     quotes = _quotes(bytes_)

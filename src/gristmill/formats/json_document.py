@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gristmill.errors import DataError, FileFormatError, suggest
 from gristmill.formats.json_arrays import find_items
@@ -137,8 +136,7 @@ def value_blocks(file: SourceFile, size: int, encoding: str | None, errors: str 
             yield Block("\n".join(held).encode(), 0, line)
 
 
-@dataclass(frozen=True)
-class _Rest:
+class _Rest(NamedTuple):
     """Where to go on value by value: text read, lines before it, whether it lies in an array and behind an item."""
 
     data: bytes
@@ -159,9 +157,9 @@ def _array_blocks(stream: Any, size: int) -> Generator[Block, None, tuple[int, _
         return 0, _Rest(data, 0, inside=False, behind=False)
     row, line, text = 0, data.count(b"\n", 0, len(data) - len(text)), text[1:]
     while (items := find_items(text, not row)) is not None:
-        if items.count:
+        if items.rows:
             yield Block(items.lines, 0, line, text[: items.end - items.closed])
-        row, line, text = row + items.count, line + text.count(b"\n", 0, items.end), text[items.end :]
+        row, line, text = row + items.rows, line + text.count(b"\n", 0, items.end), text[items.end :]
         if items.closed:
             return row, _Rest(text, line, inside=False, behind=False)
         # Where an item is longer than that, positions of all its quotes would take too much memory.

@@ -10,8 +10,7 @@ import codecs
 import contextlib
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -143,8 +142,7 @@ def open_utf8(file: SourceFile, encoding: str | None = None, errors: str | None 
     return _Recoded(stream, canonical, errors or "strict"), False
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Some whole lines.
 
     Attributes:
