@@ -67,10 +67,11 @@ def cast(case: Case) -> Any:
 @cast.limited
 def _(case: Case) -> Any:
     import pyarrow as pa
-    from workloads.mapping import table_ends
+    from workloads.mapping import stored, table_ends
 
     table = case.table()
     with case.timed():
         position = table.schema.get_field_index("label")
-        made = table.set_column(position, "label", table.column("label").cast(pa.int32()))
+        made = stored(case, pa.table({"label": table.column("label").cast(pa.int32())}))
+        made = table.set_column(position, "label", made.column("label"))
     return ["int32", table_ends(made)]

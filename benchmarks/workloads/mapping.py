@@ -108,7 +108,7 @@ def _(case: Case) -> Any:
     table = case.table()
     with case.timed():
         keep = np.array([is_even({"label": label}) for label in table.column("label").to_pylist()])
-        rows = np.flatnonzero(keep)
+        rows = stored_numbers(case, np.flatnonzero(keep))
     return table_ends(table.take(rows))
 
 
@@ -129,18 +129,32 @@ def _(case: Case) -> Any:
         keep = []
         for batch in table.to_batches(max_chunksize=1000):
             keep += are_even({"label": batch.column("label").to_pylist()})
-        rows = np.flatnonzero(np.array(keep))
+        rows = stored_numbers(case, np.flatnonzero(np.array(keep)))
     return table_ends(table.take(rows))
 
 
 def add(case: Case, table: Any, name: str, values: list[Any]) -> Any:
     import pyarrow as pa
 
-    made = pa.table({name: values})
-    path = str(case.folder / "added.arrow")
+    return table.append_column(name, stored(case, pa.table({name: values})).column(name))
+
+
+def stored(case: Case, made: Any) -> Any:
+    """Writes what was computed to a file, as both libraries do, and gives it out of there."""
+    import pyarrow as pa
+
+    path = str(case.folder / "made.arrow")
     with pa.ipc.new_stream(path, made.schema) as stream:
         stream.write_table(made)
-    return table.append_column(name, pa.ipc.open_stream(pa.memory_map(path)).read_all().column(name))
+    return pa.ipc.open_stream(pa.memory_map(path)).read_all()
+
+
+def stored_numbers(case: Case, rows: Any) -> Any:
+    """Does the same with numbers of rows."""
+    import pyarrow as pa
+
+    numbers = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
+    return stored(case, pa.table({"rows": numbers})).column("rows").to_numpy()
 
 
 def table_ends(table: Any) -> Any:

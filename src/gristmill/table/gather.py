@@ -6,6 +6,9 @@ the row numbers are sorted, each chunk is asked once, and the answer is put back
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -40,15 +43,15 @@ def gather(table: pa.Table, rows: range | IndexVector) -> pa.Table:
         rows = as_vector(rows)
     if not len(rows):
         return table.slice(0, 0)
-    plans: dict[tuple[int, ...], _Plan] = {}
-    columns = []
-    for column in table.columns:
-        # Columns of one file share their chunk layout, so the plan is made once for all of them.
-        layout = tuple(map(len, column.chunks))
-        plan = plans.get(layout)
-        if plan is None:
-            plan = plans[layout] = _Plan(layout, rows)
-        columns.append(plan.take(column))
+    # Columns of one file share their chunk layout: they are read together, by one plan.
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for position, column in enumerate(table.columns):
+        alike.setdefault(tuple(map(len, column.chunks)), []).append(position)
+    columns: list[Any] = [None] * table.num_columns
+    for layout, positions in alike.items():
+        taken = _Plan(layout, rows).take([table.column(position) for position in positions])
+        for position, column in zip(positions, taken, strict=True):
+            columns[position] = column
     if not columns:
         return table.slice(0, len(rows))
     return pa.Table.from_arrays(columns, schema=table.schema)
@@ -78,7 +81,25 @@ class _Plan:
             first = int(ends[chunk]) - layout[chunk]
             self.pieces.append((chunk, arrow_vector(rows[start:stop] - first)))
 
-    def take(self, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    def take(self, columns: list[pa.ChunkedArray]) -> list[Any]:
+        """Gives the rows of columns of this layout."""
+        if len(columns) > 1:
+            # As record batches: the way into a kernel takes longer than a few hundred values do.
+            with contextlib.suppress(pa.ArrowNotImplementedError):  # views of text and bytes
+                return self._take_together(columns)
+        return [self._take(column) for column in columns]
+
+    def _take_together(self, columns: list[pa.ChunkedArray]) -> list[Any]:
+        names = [str(position) for position in range(len(columns))]
+        batches = [
+            pa.RecordBatch.from_arrays([column.chunk(chunk) for column in columns], names).take(indices)
+            for chunk, indices in self.pieces
+        ]
+        if self.back is None:
+            return list(batches[0].columns if len(batches) == 1 else pa.Table.from_batches(batches).columns)
+        return list(pa.concat_batches(batches).take(self.back).columns)
+
+    def _take(self, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         if len(self.pieces) == 1:
             chunk, indices = self.pieces[0]
             taken = take(column.chunk(chunk), indices)
