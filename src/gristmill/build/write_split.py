@@ -72,9 +72,9 @@ def write_split(
         source: The split.
         files: Each of ``source.files``, ready to be read.
         folder: An empty folder for the Arrow files.
-        num_proc: How many groups of files are worked on at a time; half as many as there are processors, up to four,
-            if left out (each reads ahead, or uses Arrow's threads). Reading and writing leave the interpreter's lock
-            alone, so the workers are threads. What is written does not depend on it.
+        num_proc: How many groups of files are worked on at a time; as many as there are processors, up to four, if left
+            out. Reading and writing leave the interpreter's lock alone, so the workers are threads. What is written does
+            not depend on it.
 
     Returns:
         What was written.
@@ -88,7 +88,7 @@ def write_split(
     format = get_format(source.format)
     options = format.parse_options(source.options)
     groups = list(numbered(files, cut_into_groups([file.path.stat().st_size for file in files])))
-    workers = min(len(groups), num_proc or max(1, min(_MOST_WORKERS, _processors() // 2)))
+    workers = min(len(groups), num_proc or min(_MOST_WORKERS, _processors()))
     with progress(f"Preparing {source.split}") as bar:
         job = Job(source, format, options, folder, bar, alone=workers <= 1)
         features = source.features
@@ -101,7 +101,7 @@ def write_split(
     if source.columns is not None and source.features is None:
         for name in source.columns:
             if name not in written[0].features:
-                raise ColumnNotFoundError.from_name(name, written[0].features, source.source)
+                raise ColumnNotFoundError.from_name(name, job.seen, _where(source))
     shards = _named(folder, shard_stem(source.dataset, source.split), written)
     runs = [file_runs for group in written for file_runs in group.runs]
     filtered = source.filters is not None or getattr(options, "filters", None) is not None
@@ -113,6 +113,11 @@ def write_split(
         [sum(run.rows for run in file_runs) for file_runs in runs],
         None if filtered else origins_of(source, runs),
     )
+
+
+def _where(source: SplitSource) -> str:
+    names = [file.name for file in source.files]
+    return " and ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} other files"
 
 
 def settle_features(job: Job, files: Sequence[SourceFile]) -> Features:
