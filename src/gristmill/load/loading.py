@@ -147,8 +147,8 @@ def load_dataset(
         revision: Branch, tag or commit on the Hub; ``"main"`` if left out.
         token: A Hub token; False for none; that of the environment or of the login if left out.
         streaming: Give streams (`IterableDataset`) that read the files when rows are asked for; nothing is prepared.
-        num_proc: How many groups of files are worked on at a time while a split is prepared; half as many as there
-            are processors, up to four, if left out. What comes out does not depend on it.
+        num_proc: How many groups of files are worked on at a time while a split is prepared; as many as there are
+            processors, up to four, if left out. What comes out does not depend on it.
         storage_options: Options of the file systems that URLs in `data_files` name, for fsspec.
         **config_kwargs: Options of the format's reader (``sep=``, ``field=`` ...), `columns` and `filters`; with
             `streaming`, also ``on_error="skip"``, which leaves out rows that can't be read.
