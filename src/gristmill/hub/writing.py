@@ -96,7 +96,7 @@ class Uploaded:
 
 
 class BranchWriter:
-    """Writes to one branch of a dataset repository; both are made if they are not there.
+    """Writes to one branch of a repository; both are made if they are not there.
 
     Args:
         repo_id: ``"namespace/name"``, or ``"name"`` for one in the namespace of the token's account.
@@ -106,6 +106,7 @@ class BranchWriter:
         create_pr: Commit to a new pull request, not to the branch.
         make: Make what is not there.
         policy: How often to try again.
+        repo_type: ``"dataset"`` or ``"model"``.
 
     Raises:
         OfflineError: Offline mode is on.
@@ -123,10 +124,12 @@ class BranchWriter:
         create_pr: bool = False,
         make: bool = True,
         policy: RetryPolicy | None = None,
+        repo_type: str = "dataset",
     ) -> None:
         from huggingface_hub import HfApi
 
-        urls.check_repo(repo_id, "dataset")
+        urls.check_repo(repo_id, repo_type)
+        self.repo_type = repo_type
         self.revision = urls.check_revision(revision or "main")
         if config.HF_HUB_OFFLINE:
             problem = f"Offline mode is on and {repo_id} can't be written to"
@@ -153,7 +156,12 @@ class BranchWriter:
 
     @property
     def _target(self) -> Target:
-        return Target(self.endpoint, "dataset", self.repo_id, self.revision)
+        return Target(self.endpoint, self.repo_type, self.repo_id, self.revision)
+
+    @property
+    def page(self) -> str:
+        """The repository's web page."""
+        return self._target.page
 
     @property
     def _remote(self) -> Remote:
@@ -168,7 +176,7 @@ class BranchWriter:
             self._remote.call(
                 f"make the repository {self.repo_id}",
                 lambda: self._api.create_repo(
-                    self.repo_id, repo_type="dataset", private=private, exist_ok=True
+                    self.repo_id, repo_type=self.repo_type, private=private, exist_ok=True
                 ),
             )
         except RevisionNotFoundError:
@@ -183,24 +191,24 @@ class BranchWriter:
             self._remote.call(
                 f"make the branch {self.revision}",
                 lambda: self._api.create_branch(
-                    self.repo_id, branch=self.revision, repo_type="dataset", exist_ok=True
+                    self.repo_id, branch=self.revision, repo_type=self.repo_type, exist_ok=True
                 ),
             )
 
     def _get(self, *parts: str) -> Any:
-        url = urls.api_url(self.endpoint, self.repo_id, "dataset", *parts)
+        url = urls.api_url(self.endpoint, self.repo_id, self.repo_type, *parts)
         return self._client.session.get_json(url, refuse=self._target.refuse)[0], url
 
     def _commit(self) -> str:
         info = parse_info(*self._get("revision", self.revision))
         if isinstance(info.get("id"), str):
             # A repository that was renamed answers under its old name, and is written to under its new one.
-            urls.check_repo(info["id"], "dataset")
+            urls.check_repo(info["id"], self.repo_type)
             self.repo_id = info["id"]
         return str(info["sha"])
 
     def _list(self, commit: str, folder: str = "") -> dict[str, RepoFile]:
-        url = urls.api_url(self.endpoint, self.repo_id, "dataset", "tree", commit)
+        url = urls.api_url(self.endpoint, self.repo_id, self.repo_type, "tree", commit)
         tail = f"/{quote(folder, safe='/')}" if folder else ""
         files = read_tree(
             self._client.session, f"{url}{tail}?recursive=true&expand=false", self._target.refuse
@@ -216,7 +224,7 @@ class BranchWriter:
         commit = self._commit()
 
         def read(path: str) -> bytes:
-            url = urls.resolve_url(self.endpoint, self.repo_id, commit, path)
+            url = urls.resolve_url(self.endpoint, self.repo_id, commit, path, self.repo_type)
             body, _ = self._client.session.get_bytes(url, limit=_LARGEST_TEXT, refuse=self._target.refuse)
             return body
 
@@ -248,7 +256,7 @@ class BranchWriter:
         actions, errors, *_ = post_lfs_batch_info(
             [op.upload_info for op in operations],
             token=None,
-            repo_type="dataset",
+            repo_type=self.repo_type,
             repo_id=self.repo_id,
             revision=None if self.create_pr else quote(self.revision, safe=""),
             endpoint=self.endpoint,
@@ -277,7 +285,7 @@ class BranchWriter:
                 self._api.preupload_lfs_files(
                     self.repo_id,
                     operations,
-                    repo_type="dataset",
+                    repo_type=self.repo_type,
                     revision=self.revision,
                     create_pr=self.create_pr,
                     free_memory=False,
@@ -342,7 +350,7 @@ class BranchWriter:
                 operations,
                 commit_message=message,
                 commit_description=description,
-                repo_type="dataset",
+                repo_type=self.repo_type,
                 revision=self.revision,
                 create_pr=self.create_pr,
                 parent_commit=parent,
