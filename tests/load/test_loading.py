@@ -291,6 +291,53 @@ def test_columns_that_are_not_there(tmp_path):
     assert load_dataset("parquet", data_files=files, columns=["c"], split="train")[:] == {"c": [None, 4]}
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_files_without_any_of_the_columns(tmp_path, suffix):
+    files = []
+    for name, columns in (("1", {"a": [1], "b": ["x"]}), ("2", {"c": [2], "d": ["y"]})):
+        files.append(str(tmp_path / f"{name}.{suffix}"))
+        table = Dataset.from_dict(columns)
+        {"csv": table.to_csv, "jsonl": table.to_json, "parquet": table.to_parquet}[suffix](files[-1])
+    load: Any = partial(load_dataset, {"jsonl": "json"}.get(suffix, suffix), data_files=files, split="train")
+    everything = load()
+    for columns in (["a"], ["d", "a"], ["c"]):
+        some = load(columns=columns)
+        assert some.column_names == columns
+        assert some[:] == {name: everything[name][:] for name in columns}
+    with pytest.raises(
+        ColumnNotFoundError,
+        match=rf'1\.{suffix} and .*2\.{suffix}: there is no column "zz". There are: a, b, c, d',
+    ):
+        load(columns=["a", "zz"])
+    with pytest.raises(ColumnNotFoundError, match=r'no column "zz"\. There are: a, b, c, d'):
+        load(columns=["zz"])
+
+
+def test_usecols_of_csv_that_a_file_lacks(tmp_path):
+    write(tmp_path, **{"1_dot_csv": "a,b\n1,x\n", "2_dot_csv": "c,d\n2,y\n"})
+    load: Any = partial(load_dataset, "csv", data_files=[str(tmp_path / f"{n}.csv") for n in (1, 2)])
+    for streaming in (False, True):
+        with pytest.raises(ColumnNotFoundError, match=r'2\.csv: there is no column "a". There are: c, d'):
+            list(load(usecols=["a"], streaming=streaming)["train"])
+        with pytest.raises(ColumnNotFoundError, match=r"1\.csv: there is no column \"5\""):
+            list(load(usecols=[5], streaming=streaming)["train"])
+    chosen = load(usecols=lambda name: name in "ad", split="train")
+    assert chosen[:] == {"a": [1, None], "d": [None, "y"]}
+
+
+def test_empty_files_give_no_rows_and_are_told(tmp_path, warnings_said):
+    write(tmp_path, **{"1_dot_csv": "", "2_dot_csv": "a,b\n1,x\n", "3_dot_csv": ""})
+    files = [str(tmp_path / f"{n}.csv") for n in (1, 2, 3)]
+    assert load_dataset("csv", data_files=files, split="train")[:] == {"a": [1], "b": ["x"]}
+    [line] = warnings_said()
+    assert line.startswith("2 empty files give no rows: ")
+    assert "1.csv" in line
+    assert "3.csv" in line
+    nothing = load_dataset("csv", data_files=files[0], split="train")
+    assert (nothing.num_rows, nothing.column_names) == (0, [])
+    assert list(load_dataset("csv", data_files=files, split="train", streaming=True)) == [{"a": 1, "b": "x"}]
+
+
 def test_the_class_names_of_mnli_come_out():
     mnli = load_dataset(str(DEMO / "nyu-mll/glue"), "mnli", split="validation_matched")
     assert mnli.features["label"] == ClassLabel(names=["entailment", "neutral", "contradiction"])

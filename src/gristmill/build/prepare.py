@@ -49,7 +49,11 @@ class _FasterError(Exception):
 
 
 class _DamagedError(Exception):
-    """A download was damaged on this disk. It is gone, so that it will be fetched again; the cause says what it did."""
+    """A download was damaged on this disk. It is gone, so that it will be fetched again; `.failure` is what it did."""
+
+    def __init__(self, failure: DatasetGenerationError) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
 
 
 def prepare(
@@ -93,7 +97,10 @@ def prepare(
                 try:
                     _build(source, folder, force, num_proc, checksums)
                 except _DamagedError:
-                    _build(source, folder, force, num_proc, checksums)
+                    try:
+                        _build(source, folder, force, num_proc, checksums)
+                    except _DamagedError as error:
+                        raise error.failure from error.failure.__cause__
     return folder
 
 
@@ -116,7 +123,7 @@ def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None,
         _write(source, files, size, folder, force, num_proc, checksums)
     except DatasetGenerationError as error:
         if drop_damaged(source.files, files):
-            raise _DamagedError from error
+            raise _DamagedError(error) from error
         raise
 
 

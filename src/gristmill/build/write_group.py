@@ -59,6 +59,7 @@ class Job:
         bar: Told of rows as they are written.
         alone: One worker does it all, so each reads ahead while it writes; several keep the processors busy as it is.
         stop: Once set, workers end.
+        seen: The columns of the files looked at, to list them where one that is asked for is in none.
     """
 
     source: SplitSource
@@ -68,6 +69,7 @@ class Job:
     bar: Progress
     alone: bool = True
     stop: threading.Event = field(default_factory=threading.Event)
+    seen: dict[str, None] = field(default_factory=dict)
 
     def infer(self, file: SourceFile) -> pa.Schema:
         """Finds the schema of a file, of the columns asked for."""
@@ -76,6 +78,7 @@ class Job:
         schema = self.format.infer_schema(file, self.options)
         if self.source.columns is None:
             return schema
+        self.seen.update(dict.fromkeys(schema.names))
         kept = [schema.field(name) for name in self.source.columns if name in schema.names]
         if self.source.columns and not kept and len(self.source.files) == 1:
             raise ColumnNotFoundError.from_name(self.source.columns[0], schema.names, file.name)

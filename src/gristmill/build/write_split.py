@@ -30,6 +30,7 @@ from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
+from gristmill.logging import get_logger
 from gristmill.progress import progress
 from gristmill.table.arrow_file import ArrowFileWriter
 from gristmill.table.origins import Origins
@@ -38,6 +39,8 @@ T = TypeVar("T")
 _SCHEMA_FIRST = ("arrow", "parquet")
 # Each worker holds a few batches; more of them than this seldom finish sooner.
 _MOST_WORKERS = 4
+_MOST_LISTED = 5
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,11 @@ def write_split(
     """
     format = get_format(source.format)
     options = format.parse_options(source.options)
-    groups = list(numbered(files, cut_into_groups([file.path.stat().st_size for file in files])))
+    sizes = [file.path.stat().st_size for file in files]
+    empty = [file.name for file, size in zip(files, sizes, strict=True) if not size]
+    if empty:
+        _log.warning("%d empty files give no rows: %s", len(empty), ", ".join(empty[:_MOST_LISTED]))
+    groups = list(numbered(files, cut_into_groups(sizes)))
     workers = min(len(groups), num_proc or min(_MOST_WORKERS, _processors()))
     with progress(f"Preparing {source.split}") as bar:
         job = Job(source, format, options, folder, bar, alone=workers <= 1)

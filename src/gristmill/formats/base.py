@@ -124,7 +124,7 @@ class Format(ABC, Generic[Options]):
             yield from self._read(file, settings, wanted, start, schema, None)
             return
         # A filter may look at columns that are not asked for: they are read and dropped again.
-        needed = columns_needed(wanted, filters)
+        needed = self.columns_needed(file, settings, wanted, filters)
         if schema is not None and wanted is not None and needed != wanted:
             own = self.infer_schema(file, settings)
             beside = [field for field in own if field.name not in schema.names]
@@ -149,6 +149,12 @@ class Format(ABC, Generic[Options]):
     ) -> Batches:
         """Reads, see `read`; `predicate` may be used to skip what can't match, rows are filtered afterwards."""
 
+    def columns_needed(
+        self, file: SourceFile, options: Options, columns: list[str] | None, filters: Any
+    ) -> list[str] | None:
+        """Says which columns have to be read to filter rows, see `columns_needed`."""
+        return columns_needed(columns, filters)
+
     @abstractmethod
     def infer_schema(self, file: SourceFile, options: Options | Mapping[str, Any] | None = None) -> pa.Schema:
         """Finds the schema that holds all rows of a file.
@@ -157,6 +163,15 @@ class Format(ABC, Generic[Options]):
             FileFormatError: The file's content is not what the format says.
             SchemaConflictError: A column has types that no type holds; names row and column.
         """
+
+    def column_names(self, file: SourceFile, options: Options | Mapping[str, Any] | None = None) -> list[str]:
+        """Finds the names of the columns of a file, without settling types where that takes longer.
+
+        Raises:
+            FileFormatError: The file's content is not what the format says.
+        """
+        names: list[str] = self.infer_schema(file, options).names
+        return names
 
     def read_by_row(
         self,
@@ -219,23 +234,53 @@ class Format(ABC, Generic[Options]):
         raise InvalidArgumentError(f'Files of the format "{self.name}" can be read, not written.')
 
 
-def columns_needed(columns: Sequence[str] | None, filters: Any) -> list[str] | None:
+def columns_needed(
+    columns: Sequence[str] | None, filters: Any, schema: pa.Schema | None = None
+) -> list[str] | None:
     """Says which columns have to be read to filter rows and keep some columns of them.
 
     Args:
         columns: The columns kept; all if None.
         filters: Rows to keep, see `Format.read`.
+        schema: All columns of the file, if they are known.
 
     Returns:
-        Their names; None for all, also where `filters` is an expression, which does not tell.
+        Their names; None for all, also where `filters` is an expression and there is no `schema` to try it on.
 
     Example:
         >>> columns_needed(["a"], [("b", ">", 1)]), columns_needed(["a"], None)
         (['a', 'b'], ['a'])
     """
-    if columns is None or not (filters is None or isinstance(filters, list)):
+    if columns is None:
         return None
-    return list(dict.fromkeys([*columns, *_names(filters or ())]))
+    if filters is None or isinstance(filters, list):
+        return list(dict.fromkeys([*columns, *_names(filters or ())]))
+    looked_at = None if schema is None else _columns_of(filters, schema)
+    return None if looked_at is None else list(dict.fromkeys([*columns, *looked_at]))
+
+
+def _columns_of(expression: Any, schema: pa.Schema) -> list[str] | None:
+    """Finds the columns that an expression looks at, since it does not tell: those it does not do without."""
+    found: list[str] = []
+    while len(found) <= len(schema):
+        try:
+            pa.schema([schema.field(name) for name in found]).empty_table().filter(expression)
+        except pa.ArrowInvalid as error:
+            lacking = next((name for name in schema.names if _lacks(str(error), name)), None)
+            if lacking is None or lacking in found:
+                return None
+            found.append(lacking)
+        except (KeyError, pa.ArrowException):
+            return None
+        else:
+            return found
+    return None
+
+
+def _lacks(problem: str, name: str) -> bool:
+    return problem.startswith(
+        (f"No match for FieldRef.Name({name}) in", f"No match for FieldRef.Nested(FieldRef.Name({name}) ")
+    )
 
 
 def _names(filters: Iterable[Any]) -> Iterator[str]:

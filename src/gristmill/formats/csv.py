@@ -88,6 +88,14 @@ class CsvFormat(Format[CsvOptions]):
             columns = _Columns(file, settings, kinds)
             return pa.schema([pa.field(name, columns.type_of(name)) for name in kinds])
 
+    def column_names(
+        self, file: SourceFile, options: CsvOptions | Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Reads the header alone."""
+        settings = self.parse_options(options).for_file(file.name)
+        with reading_text(file, "CSV"):
+            return settings.used_names(column_names(file, settings), file.name)
+
     def read_by_row(
         self,
         file: SourceFile,

@@ -29,9 +29,9 @@ def makers(names: Sequence[str], options: CsvOptions, file: SourceFile) -> dict[
         file: The file, for errors.
     """
     found: dict[str, Maker] = {}
-    for name, format in options.dates(names).items():
+    for name, format in options.dates(names, file.name).items():
         found[name] = _dates(format, name, file)
-    for name, function in options.converter_of(names).items():
+    for name, function in options.converter_of(names, file.name).items():
         found[name] = _converted(function, name, file)
     return found
 

@@ -327,8 +327,12 @@ class CsvOptions:
             return []
         return _spellings(self.na_values.get(column))
 
-    def used_names(self, names: Sequence[str]) -> list[str]:
+    def used_names(self, names: Sequence[str], file: str = "") -> list[str]:
         """Gives the columns to read of those that a file has: those of `usecols`, those of `index_col` last.
+
+        Args:
+            names: Those it has.
+            file: What to call it in errors.
 
         Raises:
             ColumnNotFoundError: There is no such column.
@@ -337,25 +341,25 @@ class CsvOptions:
         if callable(self.usecols):
             used = [name for name in names if self.usecols(name)]
         elif self.usecols is not None:
-            asked = {_named(column, names) for column in self.usecols}
+            asked = {_named(column, names, file) for column in self.usecols}
             used = [name for name in names if name in asked]
         if self.index_col is None or self.index_col is False:
             return used
         index = [self.index_col] if isinstance(self.index_col, int | str) else self.index_col
-        last = [_named(column, used) for column in index]
+        last = [_named(column, used, file) for column in index]
         return [*(name for name in used if name not in last), *last]
 
-    def dates(self, names: Sequence[str]) -> dict[str, str | None]:
-        """Gives the columns of dates, and how each is written; None for ISO."""
+    def dates(self, names: Sequence[str], file: str = "") -> dict[str, str | None]:
+        """Gives the columns of dates of a file, and how each is written; None for ISO."""
         formats = self.date_format
         listed: Any = self.parse_dates or ()  # True is refused
-        dates = [_named(column, names) for column in listed]
+        dates = [_named(column, names, file) for column in listed]
         found = {name: formats.get(name) if isinstance(formats, Mapping) else formats for name in dates}
         return {name: None if format in ("ISO8601", "mixed") else format for name, format in found.items()}
 
-    def converter_of(self, names: Sequence[str]) -> dict[str, Callable[[str], Any]]:
+    def converter_of(self, names: Sequence[str], file: str = "") -> dict[str, Callable[[str], Any]]:
         """Gives the functions of `converters` by the name of the column."""
-        return {_named(column, names): function for column, function in (self.converters or {}).items()}
+        return {_named(column, names, file): function for column, function in (self.converters or {}).items()}
 
     def asked_types(self, columns: Sequence[str]) -> dict[str, Value]:
         """Gives the features that `dtype` asks for, for those of `columns` that it names.
@@ -372,11 +376,11 @@ class CsvOptions:
         return {name: kinds[name] for name in columns if name in kinds}
 
 
-def _named(column: Any, names: Sequence[str]) -> str:
+def _named(column: Any, names: Sequence[str], file: str) -> str:
     if type(column) is int and -len(names) <= column < len(names):
         return names[column]
     if str(column) not in names:
-        raise ColumnNotFoundError.from_name(str(column), names)
+        raise ColumnNotFoundError.from_name(str(column), names, file)
     return str(column)
 
 
