@@ -48,7 +48,7 @@ def create(hub: Hub, type: str, id: str, author: str, private: bool) -> Versione
         begun = History(made)
         attributes = usual_attributes().encode()
         tree = {".gitattributes": Stored(len(attributes), begun.add(attributes), None)}
-        commit = Commit("", None, "initial commit", "", _now(), author)
+        commit = Commit("", None, "initial commit", "", now(), author)
         head = begun.write_commit(commit, tree)
         begun.write_state(RepoState({MAIN: head}, created=commit.time, private=private))
     return _versioned(hub, type, id)
@@ -158,31 +158,42 @@ def commit(
             base = state.refs().get(ref)
         if base is None:
             raise revision_not_found(revision)
+        _refuse_closed(state, ref)
         if header.parent is not None and not base.startswith(header.parent):
             raise Refusal(412, f"{revision} is not at {header.parent} any more but at {base}.")
         tree = history.tree(base)
         changed = apply(tree, operations, history.size, base)
         if changed == tree and not create_pr:
             return Committed(base)
-        made = _add_commit(history, base, changed, header, author)
+        made = add_commit(history, base, changed, header, author)
         pending.settle(history, {changed[op.path].object for op in operations if op.path in changed})
         if not create_pr:
-            history.write_state(_moved(state, ref, made))
+            history.write_state(moved_ref(state, ref, made))
             return Committed(made)
         target = (state.branch(revision) or f"refs/heads/{MAIN}").removeprefix("refs/heads/")
-        pull = Pull(made, target, base, header.title, header.message, author, _now())
-        number = _next_pull(state)
+        pull = Pull(made, target, base, header.title, header.message, author, now())
+        number = next_number(state)
         history.write_state(replace(state, pulls={**state.pulls, number: pull}))
         return Committed(made, number)
 
 
-def _add_commit(history: History, parent: str, tree: Tree, header: Header, author: str) -> str:
+def _refuse_closed(state: RepoState, ref: str) -> None:
+    _, _, number = ref.rpartition("refs/pr/")
+    if ref.startswith("refs/pr/") and state.pulls[int(number)].status in ("closed", "merged"):
+        raise Refusal(
+            403, f"The pull request {number} is {state.pulls[int(number)].status}; nothing can be added."
+        )
+
+
+def add_commit(history: History, parent: str, tree: Tree, header: Header, author: str) -> str:
+    """Writes a commit that follows another; gives its id. Only while the history is `writing`."""
     # Later than its parent also when the clock went back: histories are read as if times only grew.
-    moment = max(_now(), history.commit(parent).time + 0.001)
+    moment = max(now(), history.commit(parent).time + 0.001)
     return history.write_commit(Commit("", parent, header.title, header.message, moment, author), tree)
 
 
-def _moved(state: RepoState, ref: str, commit: str) -> RepoState:
+def moved_ref(state: RepoState, ref: str, commit: str) -> RepoState:
+    """Gives the state in which a branch or pull request is at another commit."""
     _, kind, name = ref.split("/", 2)
     if kind == "pr":
         number = int(name)
@@ -190,19 +201,9 @@ def _moved(state: RepoState, ref: str, commit: str) -> RepoState:
     return replace(state, heads={**state.heads, name: commit})
 
 
-def _next_pull(state: RepoState) -> int:
+def next_number(state: RepoState) -> int:
+    """Gives the number of the next pull request or discussion."""
     return max(state.pulls, default=0) + 1
-
-
-def open_pull(repo: VersionedRepo, title: str, description: str, author: str) -> int:
-    """Begins a pull request that changes nothing yet; gives its number."""
-
-    def change(state: RepoState) -> RepoState:
-        head = state.heads[MAIN]
-        pull = Pull(head, MAIN, head, title, description, author, _now())
-        return replace(state, pulls={**state.pulls, _next_pull(state): pull})
-
-    return max(change_state(repo, change).pulls)
 
 
 def change_state(repo: VersionedRepo, change: Callable[[RepoState], RepoState]) -> RepoState:
@@ -272,9 +273,9 @@ def squash(repo: VersionedRepo, branch: str, message: str, author: str) -> str:
             raise revision_not_found(branch)
         before = state.refs()[ref]
         tree = {path: replace(file, commit="") for path, file in history.tree(before).items()}
-        moment = max(_now(), history.commit(before).time + 0.001)
+        moment = max(now(), history.commit(before).time + 0.001)
         made = history.write_commit(Commit("", None, message, "", moment, author), tree)
-        history.write_state(_moved(state, ref, made))
+        history.write_state(moved_ref(state, ref, made))
         return made
 
 
@@ -330,5 +331,6 @@ def _versioned(hub: Hub, type: str, id: str) -> VersionedRepo:
     return repo
 
 
-def _now() -> float:
+def now() -> float:
+    """Gives the time in seconds since 1970, as exactly as it is kept."""
     return round(time.time(), 3)

@@ -1,4 +1,4 @@
-"""Requests that make, change and delete repositories, branches, tags and pull requests."""
+"""Requests that make, change and delete repositories, branches and tags."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from starlette.responses import JSONResponse, Response
 from gristmill.errors import CardError
 from gristmill.hub.card import parse_card
 from gristmill.hub.server import bucket_api, bucket_files, changes
-from gristmill.hub.server.errors import Refusal, bad_request, revision_not_found
-from gristmill.hub.server.listing import time_text
+from gristmill.hub.server.errors import Refusal, bad_request
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repos import TYPES, valid_id
-from gristmill.hub.server.served import Served, flag, private_of, read_json
-from gristmill.hub.server.state import MAIN, Pull, RepoState
-from gristmill.hub.server.versioned import VersionedRepo
+from gristmill.hub.server.served import Served, private_of, read_json
+from gristmill.hub.server.state import MAIN, RepoState
 
 _TYPE_NAMES = {"dataset": "datasets", "model": "models", "space": "spaces"}
 
@@ -96,11 +94,11 @@ async def settings(served: Served, request: Request, values: dict[str, str]) -> 
         state = state if private is None else replace(state, private=private)
         return state if gated is None else replace(state, gated=gated)
 
-    state = await _write(served, repo, changes.change_state, change)
+    state = await write_history(served, repo, changes.change_state, change)
     return JSONResponse({"private": state.private, "gated": state.gated or False})
 
 
-async def _write(served: Served, repo: Repo, change: Any, *args: Any) -> Any:
+async def write_history(served: Served, repo: Repo, change: Any, *args: Any) -> Any:
     """Changes a repository, which has a history from then on."""
     return await served.write(repo.type, repo.id, lambda: change(changes.begin_history(repo), *args))
 
@@ -112,14 +110,14 @@ async def add_branch(served: Served, request: Request, values: dict[str, str]) -
     start = asked.get("startingPoint") or MAIN
     if not isinstance(start, str):
         raise bad_request("startingPoint must be a revision.")
-    await _write(served, repo, changes.add_ref, "heads", values["rev"], start)
+    await write_history(served, repo, changes.add_ref, "heads", values["rev"], start)
     return JSONResponse({})
 
 
 async def remove_branch(served: Served, request: Request, values: dict[str, str]) -> Response:
     """``DELETE /api/datasets/ORG/NAME/branch/BRANCH``: deletes a branch."""
     repo = await served.writable_repo(request, values["type"], values["id"])
-    await _write(served, repo, changes.remove_ref, "heads", values["rev"])
+    await write_history(served, repo, changes.remove_ref, "heads", values["rev"])
     return JSONResponse({})
 
 
@@ -129,14 +127,14 @@ async def add_tag(served: Served, request: Request, values: dict[str, str]) -> R
     name = (await read_json(request)).get("tag")
     if not isinstance(name, str):
         raise bad_request("tag must be a text.")
-    await _write(served, repo, changes.add_ref, "tags", name, values["rev"])
+    await write_history(served, repo, changes.add_ref, "tags", name, values["rev"])
     return JSONResponse({})
 
 
 async def remove_tag(served: Served, request: Request, values: dict[str, str]) -> Response:
     """``DELETE /api/datasets/ORG/NAME/tag/TAG``: deletes a tag."""
     repo = await served.writable_repo(request, values["type"], values["id"])
-    await _write(served, repo, changes.remove_ref, "tags", values["rev"])
+    await write_history(served, repo, changes.remove_ref, "tags", values["rev"])
     return JSONResponse({})
 
 
@@ -146,76 +144,8 @@ async def squash(served: Served, request: Request, values: dict[str, str]) -> Re
     message = (await read_json(request)).get("message") or "Squash history"
     if not isinstance(message, str):
         raise bad_request("message must be a text.")
-    made = await _write(served, repo, changes.squash, values["rev"], message, served.author(request))
+    made = await write_history(served, repo, changes.squash, values["rev"], message, served.author(request))
     return JSONResponse({"commitOid": made})
-
-
-async def open_discussion(served: Served, request: Request, values: dict[str, str]) -> Response:
-    """``POST /api/datasets/ORG/NAME/discussions``: begins a pull request, at first without a change."""
-    repo = await served.writable_repo(request, values["type"], values["id"])
-    asked = await read_json(request)
-    title, description = asked.get("title"), asked.get("description") or ""
-    if not isinstance(title, str) or not isinstance(description, str):
-        raise bad_request("title and description must be texts.")
-    if not flag(str(asked.get("pullRequest", False))):
-        raise bad_request("This server has pull requests, but no discussions.")
-    number = await _write(served, repo, changes.open_pull, title, description, served.author(request))
-    url = f"{served.repo_url(request, repo.type, repo.id)}/discussions/{number}"
-    return JSONResponse({"num": number, "url": url, "pullRequest": True})
-
-
-async def discussions(served: Served, request: Request, values: dict[str, str]) -> Response:
-    """``/api/datasets/ORG/NAME/discussions``: the pull requests."""
-    repo = await served.repo(request, values["type"], values["id"])
-    pulls = await served.call(_pulls, repo)
-    told = [_discussion(repo, number, pull) for number, pull in sorted(pulls.items(), reverse=True)]
-    return JSONResponse({"discussions": told, "count": len(told), "start": 0})
-
-
-async def discussion(served: Served, request: Request, values: dict[str, str]) -> Response:
-    """``/api/datasets/ORG/NAME/discussions/N``: one pull request."""
-    repo = await served.repo(request, values["type"], values["id"])
-    pulls = await served.call(_pulls, repo)
-    text = values["number"]
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    if number not in pulls:
-        raise revision_not_found(f"refs/pr/{text}")
-    pull = pulls[number]
-    event = {
-        "id": f"{number:024x}",
-        "type": "comment",
-        "createdAt": time_text(pull.time),
-        "author": {"name": pull.author},
-        "data": {
-            "latest": {"raw": pull.description, "html": "", "updatedAt": time_text(pull.time)},
-            "edited": False,
-            "hidden": False,
-            "history": [],
-        },
-    }
-    more = {
-        "events": [event],
-        "changes": {"base": f"refs/heads/{pull.base}", "mergeCommitId": None},
-        "filesWithConflicts": [],
-        "diffUrl": None,
-    }
-    return JSONResponse({**_discussion(repo, number, pull), **more})
-
-
-def _pulls(repo: Repo) -> dict[int, Pull]:
-    return dict(repo.kept.state().pulls) if isinstance(repo, VersionedRepo) else {}
-
-
-def _discussion(repo: Repo, number: int, pull: Pull) -> dict[str, Any]:
-    return {
-        "num": number,
-        "title": pull.title,
-        "author": {"name": pull.author},
-        "createdAt": time_text(pull.time),
-        "status": "open",
-        "isPullRequest": True,
-        "repo": {"name": repo.id, "type": repo.type.removesuffix("s")},
-    }
 
 
 async def validate_yaml(_served: Served, request: Request, _values: dict[str, str]) -> Response:

@@ -183,7 +183,7 @@ def apply(
         before = tree.get(path)
         same = before is not None and before.object == stored.object
         files[path] = before if same and before is not None else stored
-    _check_folders(files)
+    check_folders(files)
     return dict(sorted(files.items()))
 
 
@@ -198,7 +198,12 @@ def _stored(operation: AddStored, size_of: Callable[[str], int | None]) -> Store
     return Stored(size, blob_id(pointer_text(operation.sha256, size)), operation.sha256)
 
 
-def _check_folders(files: Mapping[str, Stored]) -> None:
+def check_folders(files: Mapping[str, Stored]) -> None:
+    """Checks that no path is both a file and a folder.
+
+    Raises:
+        Refusal: One is (400).
+    """
     checked: set[str] = set()
     for path in files:
         folder = path.rpartition("/")[0]

@@ -16,17 +16,34 @@ Kind = Literal["heads", "tags"]
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
+Status = Literal["draft", "open", "closed", "merged"]
+
+
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """A pull request: the commit it is at, the branch and commit it began from, and what is said about it."""
+    """A pull request, or a discussion about the repository.
 
-    commit: str
+    Attributes:
+        commit: The commit it is at; None for a discussion, which has no files.
+        base: The branch it is for.
+        base_commit: The commit it began from.
+        title: What it is called.
+        description: What its author says about it.
+        author: Name of the user.
+        time: When it began, in seconds since 1970.
+        status: How far it is.
+        merge_commit: The commit that brought it into its branch.
+    """
+
+    commit: str | None
     base: str
     base_commit: str
     title: str
     description: str
     author: str
     time: float
+    status: Status = "open"
+    merge_commit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +53,7 @@ class RepoState:
     Attributes:
         heads: Commits of the branches by name.
         tags: Commits of the tags by name.
-        pulls: Pull requests by number.
+        pulls: Pull requests and discussions by number.
         created: When the repository began, in seconds since 1970.
         private: Whether only those with a right to it may know of it.
         gated: Whether its files are for members only; None leaves that to the card.
@@ -54,7 +71,7 @@ class RepoState:
         return {
             **{f"refs/heads/{name}": commit for name, commit in self.heads.items()},
             **{f"refs/tags/{name}": commit for name, commit in self.tags.items()},
-            **{f"refs/pr/{number}": pull.commit for number, pull in self.pulls.items()},
+            **{f"refs/pr/{number}": pull.commit for number, pull in self.pulls.items() if pull.commit},
         }
 
     def branch(self, revision: str) -> str | None:
