@@ -789,6 +789,10 @@ class Dataset(IndexableMixin, InfoMixin):
         return Reader(self._view, self.features, self._spec)
 
     def __getitem__(self, key: Any) -> Any:
+        if (
+            type(key) is int and 0 <= key < self._view.num_rows
+        ):  # looked for first, since it is asked most often
+            return self._reader.row(key)
         if isinstance(key, str):
             check_columns(key, self._view.names)
             return Column(self._reader, key, range(len(self)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import accumulate, chain
 from typing import Any
 
@@ -37,6 +37,7 @@ class Reader:
     def __init__(self, view: View, features: Mapping[str, Any], spec: FormatSpec) -> None:
         self._view = view
         self._spec = spec
+        self._is_plain = spec.is_plain
         self._names = view.names if spec.columns is None else spec.columns
         # Python values of the other columns, when they are wanted beside the formatted ones.
         chosen = set(self._names)
@@ -104,7 +105,7 @@ class Reader:
             stop = min(self._view.num_rows, index + self._view.block_rows(256))
             self._ahead, self._ahead_start = self._format_rows(range(index, stop)), index
             return self._fresh(index)
-        if self._spec.is_plain:
+        if self._is_plain:
             if self._single is None:
                 self._single = _SingleRows(self._view)
             row = self._single.row(index)
@@ -179,26 +180,37 @@ def _odd_answer(batch: Any, problem: str) -> TransformOutputError:
 
 
 class _SingleRows:
-    """Looks up single rows: per column the chunks and where each starts, found by bisection."""
+    """Looks up single rows: where each chunk starts, found by bisection, once for the columns that are cut alike."""
 
     def __init__(self, view: View) -> None:
-        self._columns: list[tuple[str, Any, list[int], Sequence[Any]]] = []
-        part_of = {name: part for part in view.parts for name in part.table.column_names}
+        part_of = {name: part for part in view.parts for name in part.names}
+        self._names = view.names
+        self._groups: list[tuple[Any, list[int], list[list[tuple[str, Any]]]]] = []
+        alike: dict[tuple[int, tuple[int, ...]], list[list[tuple[str, Any]]]] = {}
         for name in view.names:
             part = part_of[name]
-            chunks = part.table.column(name).chunks
-            starts = [0, *accumulate(len(chunk) for chunk in chunks)][:-1]
-            self._columns.append((name, part.selection, starts, chunks))
+            # Empty chunks have no row to be looked up.
+            chunks = [chunk for chunk in part.table.column(name).chunks if len(chunk)]
+            lengths = tuple(map(len, chunks))
+            columns = alike.get((id(part), lengths))
+            if columns is None:
+                columns = alike[id(part), lengths] = [[] for _ in chunks]
+                self._groups.append((part.selection, [0, *accumulate(lengths)], columns))
+            for column, chunk in zip(columns, chunks, strict=True):
+                column.append((name, chunk))
 
     def row(self, index: int) -> dict[str, Any]:
-        found = {}
-        for name, selection, starts, chunks in self._columns:
+        # The order of the columns is that of the view, also where they lie apart.
+        found: dict[str, Any] = {} if len(self._groups) == 1 else dict.fromkeys(self._names)
+        for selection, starts, chunks in self._groups:
             row = index if selection is None else int(selection[index])
-            # Empty chunks start where the next one does; the last with this start is the one that has the row.
-            chunk = bisect_right(starts, row) - 1
-            place = row - starts[chunk]
-            try:
-                found[name] = chunks[chunk][place].as_py()
-            except NO_PYTHON_VALUE as error:
-                raise no_python_value(chunks[chunk].slice(place, 1), error, column=name, row=index) from error
+            number = bisect_right(starts, row) - 1
+            self._read(chunks[number], row - starts[number], index, found)
         return found
+
+    def _read(self, columns: list[tuple[str, Any]], place: int, index: int, found: dict[str, Any]) -> None:
+        try:
+            for name, chunk in columns:
+                found[name] = chunk[place].as_py()
+        except NO_PYTHON_VALUE as error:
+            raise no_python_value(chunk.slice(place, 1), error, column=name, row=index) from error
