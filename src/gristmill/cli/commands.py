@@ -14,6 +14,7 @@ import gristmill.cli.hub_download
 import gristmill.cli.hub_mirror
 import gristmill.cli.hub_push
 import gristmill.cli.hub_serve
+import gristmill.cli.hub_upload
 import gristmill.cli.pqcat
 import gristmill.cli.pqinfo
 import gristmill.cli.run

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gristmill.hub.delete_config import delete_from_hub
+    from gristmill.hub.uploading import upload_files
 
-__all__ = ["delete_from_hub"]
+__all__ = ["delete_from_hub", "upload_files"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from gristmill.hub.delete_config import delete_from_hub
 
         return delete_from_hub
+    if name == "upload_files":
+        from gristmill.hub.uploading import upload_files
+
+        return upload_files
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
