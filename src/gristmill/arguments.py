@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
@@ -13,6 +16,8 @@ from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 MOST_ROWS = 1 << 48
 """More rows than any file system holds: a number beyond is a mistake."""
 
+_STRATEGIES = ("first_exhausted", "all_exhausted", "all_exhausted_without_replacement")
+_ROUNDING = 1e-8
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGTP]?)(?P<binary>i?)B?", re.IGNORECASE)
 
 
@@ -179,6 +184,55 @@ def check_renaming(mapping: Mapping[str, Any], existing: Sequence[str]) -> dict[
         if after.count(name) > 1:
             raise InvalidArgumentError(f'Two columns would be named "{name}".')
     return dict(mapping)
+
+
+def stopping_strategy(value: Any) -> str:
+    """Checks when `interleave_datasets` shall stop.
+
+    Raises:
+        InvalidArgumentError: There is no such way.
+
+    Example:
+        >>> stopping_strategy("first_exhausted")
+        'first_exhausted'
+    """
+    if not isinstance(value, str) or value not in _STRATEGIES:
+        raise InvalidArgumentError.from_choice("stopping_strategy", str(value), list(_STRATEGIES))
+    return value
+
+
+def mixing_chances(probabilities: Any, count: int) -> tuple[float, ...] | None:
+    """Checks the probabilities of `interleave_datasets`.
+
+    Args:
+        probabilities: One for each dataset, or None.
+        count: How many datasets there are.
+
+    Raises:
+        InvalidArgumentError: There are more or fewer, one is no number from 0 to 1, or they do not sum to 1.
+
+    Example:
+        >>> mixing_chances([0.25, 0.75], 2)
+        (0.25, 0.75)
+    """
+    if probabilities is None:
+        return None
+    listed = isinstance(probabilities, Iterable) and not isinstance(
+        probabilities, str | bytes | Mapping | AbstractSet
+    )
+    chances: list[float] = []
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        # Text that reads as a number is no number.
+        chances = [
+            math.nan if isinstance(one, str | bytes) else float(one) for one in probabilities if listed
+        ]
+    if len(chances) != count or not all(0 <= chance <= 1 for chance in chances):
+        raise InvalidArgumentError.from_value(
+            "probabilities", probabilities, f"one for each of the {count} datasets, from 0 to 1"
+        )
+    if abs(math.fsum(chances) - 1) > _ROUNDING:
+        raise InvalidArgumentError(f"The probabilities sum to {math.fsum(chances)}; they must sum to 1.")
+    return tuple(chances)
 
 
 def parse_size(size: int | str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from gristmill.arguments import whole_number
@@ -109,10 +109,20 @@ def interleave_datasets(
 
 
 def _checked(datasets: Any, what: str) -> list[Any]:
-    several = list(datasets) if isinstance(datasets, Iterable) else [datasets]
+    # A stream can be iterated too, and gives rows; a dict gives names.
+    listed = isinstance(datasets, Iterable) and not isinstance(
+        datasets, Dataset | IterableDataset | Mapping | str
+    )
+    if not listed:
+        raise InvalidArgumentError(
+            f"The datasets to {what} are passed as a list, not as {type(datasets).__name__}."
+        )
+    several = list(datasets)
     if not several:
         raise InvalidArgumentError(f"There is nothing to {what}: the list of datasets is empty.")
     for position, dataset in enumerate(several):
+        if type(dataset) is Dataset and type(several[0]) is Dataset:  # most are, and there may be thousands
+            continue
         if isinstance(dataset, DatasetDict | IterableDatasetDict):
             raise InvalidArgumentError(
                 f"Number {position} of the list is a {type(dataset).__name__} with the splits {', '.join(dataset)}; pick one, for "

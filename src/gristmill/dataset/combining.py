@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.arguments import MOST_ROWS, whole_number
+from gristmill.arguments import MOST_ROWS, mixing_chances, stopping_strategy, whole_number
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
 from gristmill.features import Features, LargeList, List
 from gristmill.features.align import is_null
@@ -21,8 +21,10 @@ from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, Selection, as_vector, compact, resolve
 from gristmill.table.view import Part, View
 
-STRATEGIES = ("first_exhausted", "all_exhausted", "all_exhausted_without_replacement")
 _DRAWN_AT_ONCE = 1000
+_MOST_TURNS = 1_000_000_000
+_TURNS_A_ROW = 1000
+_RARE = 1e-4
 
 
 def _has_null(feature: Any) -> bool:
@@ -103,13 +105,16 @@ def _following(first: Selection, second: Selection) -> range | None:
 
 
 def _rejoined(parts: Sequence[Part]) -> list[Part]:
-    joined = list(parts[:1])
+    joined: list[Part] = []
+    first, selection = parts[0], parts[0].selection
     for part in parts[1:]:
-        both = _following(joined[-1].selection, part.selection) if part.table is joined[-1].table else None
+        both = _following(selection, part.selection) if part.table is first.table else None
         if both is None:
-            joined.append(part)
+            joined.append(first if first.selection is selection else replace(first, selection=selection))
+            first, selection = part, part.selection
         else:
-            joined[-1] = replace(joined[-1], selection=both)
+            selection = both
+    joined.append(first if first.selection is selection else replace(first, selection=selection))
     return joined
 
 
@@ -218,33 +223,6 @@ def join_views(views: Sequence[View]) -> View:
 # ---------------------------------------------------------------- in turns
 
 
-def check_probabilities(probabilities: Sequence[float] | None, lengths: Sequence[int]) -> None:
-    """Checks the probabilities of `interleave_datasets`.
-
-    Raises:
-        InvalidArgumentError: There is not one a dataset, one is negative, they do not sum to 1, or a dataset that can
-            be drawn is empty.
-    """
-    if probabilities is None:
-        return
-    try:
-        values = np.asarray(probabilities, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.shape != (len(lengths),) or not bool((values >= 0).all()):
-        raise InvalidArgumentError.from_value(
-            "probabilities", probabilities, f"one for each of the {len(lengths)} datasets"
-        )
-    if abs(float(values.sum()) - 1) > 1e-8:
-        raise InvalidArgumentError(f"The probabilities sum to {float(values.sum())}; they must sum to 1.")
-    empty = [position for position, rows in enumerate(lengths) if values[position] > 0 and not rows]
-    if empty:
-        raise InvalidArgumentError(
-            f"The datasets at {empty} have no rows and can't be drawn from; leave them out, or give them the "
-            "probability 0."
-        )
-
-
 def interleaved_rows(
     lengths: Sequence[int], probabilities: Sequence[float] | None, seed: int | None, strategy: str
 ) -> IndexVector:
@@ -254,28 +232,36 @@ def interleaved_rows(
         lengths: Rows of each dataset.
         probabilities: How likely each is drawn; in turns if None.
         seed: For the drawing.
-        strategy: One of `STRATEGIES`.
+        strategy: When to stop, as documented for `interleave_datasets`.
 
     Returns:
         Row numbers counted over all datasets one after another.
 
     Raises:
-        InvalidArgumentError: The strategy is not known, or the probabilities can't be used.
+        InvalidArgumentError: The strategy is not known, the probabilities can't be used, or a dataset is drawn so rarely
+            that it would take for ever until it is exhausted.
 
     Example:
         >>> interleaved_rows([2, 3], None, None, "first_exhausted").tolist()
         [0, 2, 1, 3]
     """
-    if strategy not in STRATEGIES:
-        raise InvalidArgumentError.from_choice("stopping_strategy", str(strategy), list(STRATEGIES))
-    check_probabilities(probabilities, lengths)
+    strategy = stopping_strategy(strategy)
+    chances = mixing_chances(probabilities, len(lengths))
     sizes = np.asarray(lengths, np.int64)
-    can_be_drawn = np.ones(len(sizes), np.bool_) if probabilities is None else np.asarray(probabilities) > 0
+    can_be_drawn = np.ones(len(sizes), np.bool_) if chances is None else np.asarray(chances) > 0
     if strategy != "first_exhausted":
         can_be_drawn &= sizes > 0  # an empty dataset is exhausted before it begins
+    elif chances is not None and not sizes[can_be_drawn].all():
+        empty = np.flatnonzero(can_be_drawn & (sizes == 0)).tolist()
+        raise InvalidArgumentError(
+            f"The datasets at {empty} have no rows and can't be drawn from; leave them out, or give them the "
+            "probability 0."
+        )
     if not can_be_drawn.any():
         return np.empty(0, np.int64)
-    turns = _turns(sizes, can_be_drawn, probabilities, seed, strategy)
+    if chances is not None and strategy == "all_exhausted":
+        _check_turns(sizes, can_be_drawn, chances)
+    turns = _turns(sizes, can_be_drawn, chances, seed, strategy)
     rank = _ranks(turns)
     allowed = can_be_drawn[turns]
     last_needed = allowed & (rank == sizes[turns] - 1)
@@ -283,12 +269,12 @@ def interleaved_rows(
         # Whoever gives its last row first ends it; an empty dataset does so before its first turn.
         ends = np.flatnonzero(last_needed)
         stop = int(ends[0]) + 1 if len(ends) else 0
-        if probabilities is None:
+        if chances is None:
             stop = int(sizes.min()) * len(sizes)
         turns, rank, allowed = turns[:stop], rank[:stop], allowed[:stop]
     elif strategy == "all_exhausted":
         stop = int(np.flatnonzero(last_needed)[-1]) + 1
-        if probabilities is None:
+        if chances is None:
             stop = int(sizes.max()) * int(can_be_drawn.sum())
         turns, rank, allowed = turns[:stop], rank[:stop], allowed[:stop]
     else:
@@ -299,27 +285,43 @@ def interleaved_rows(
     return rows
 
 
+def _check_turns(sizes: IndexVector, can_be_drawn: Any, chances: Sequence[float]) -> None:
+    """Refuses what would fill the memory with turns of other datasets before a rare one has had all of its own."""
+    expected = np.where(can_be_drawn, sizes / np.where(can_be_drawn, chances, 1.0), 0.0)
+    if expected.max() > max(_MOST_TURNS, _TURNS_A_ROW * int(sizes.sum())):
+        rare = int(expected.argmax())
+        raise InvalidArgumentError(
+            f"The dataset at {rare} has {sizes[rare]} rows and the probability {chances[rare]}: it would take about "
+            f"{expected[rare]:.0e} turns until all of them were there. Raise it, or pass another stopping_strategy."
+        )
+
+
 def _turns(
     sizes: IndexVector,
     can_be_drawn: Any,
-    probabilities: Sequence[float] | None,
+    chances: Sequence[float] | None,
     seed: int | None,
     strategy: str,
 ) -> IndexVector:
     """Says which dataset is next, at least as often as is needed."""
-    if probabilities is None:
+    if chances is None:
         sources = np.flatnonzero(can_be_drawn).astype(np.int64)
         longest = sizes.min() if strategy == "first_exhausted" else sizes.max()
         return np.tile(sources, int(longest))
     generator = np.random.default_rng(seed)
     counts, drawn, enough = np.zeros(len(sizes), np.int64), [], False
     size = _DRAWN_AT_ONCE
+    shares = np.asarray(chances, np.float64)
     while not enough:
-        block = generator.choice(len(sizes), size=size, p=np.asarray(probabilities, np.float64))
+        block = generator.choice(len(sizes), size=size, p=shares)
         drawn.append(block.astype(np.int64, copy=False))
         counts += np.bincount(block, minlength=len(sizes))
         done = counts[can_be_drawn] >= sizes[can_be_drawn]
         enough = bool(done.any() if strategy == "first_exhausted" else done.all())
+        if strategy == "all_exhausted_without_replacement" and not enough:
+            # Turns of datasets without rows left count for nothing: where hardly any others come, only they are drawn.
+            left = np.where(can_be_drawn & (counts < sizes), chances, 0.0)
+            shares = left / left.sum() if left.sum() < _RARE else shares
         size = min(size * 2, 1_000_000)
     return np.concatenate(drawn)
 

@@ -12,18 +12,19 @@ from typing_extensions import Self
 from gristmill import config
 from gristmill.dataset import labels, saving, sharding, tidying
 from gristmill.dataset.core import Dataset
-from gristmill.errors import InvalidArgumentError, SplitNotFoundError
+from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import writing
 from gristmill.files.paths import safe_join
+from gristmill.splits.by_split import BySplit, WithSplit
 from gristmill.table import Table
 
 if TYPE_CHECKING:
     from gristmill.hub.writing import CommitInfo
 
 
-class DatasetDict(dict[str, Dataset]):
+class DatasetDict(BySplit[Dataset]):
     """Datasets by split name: a dict, with the transforms of `Dataset` that apply to every split.
 
     Example:
@@ -39,15 +40,8 @@ class DatasetDict(dict[str, Dataset]):
         })
     """
 
-    def __getitem__(self, key: str) -> Dataset:
-        try:
-            return super().__getitem__(key)
-        except KeyError:
-            raise SplitNotFoundError.from_name(str(key), self) from None
-
-    def __repr__(self) -> str:
-        lines = "".join(f"    {name}: {_indented(repr(part))}\n" for name, part in self.items())
-        return f"DatasetDict({{\n{lines}}})"
+    kind = "Dataset"
+    other = ("IterableDataset", "Streams go into an IterableDatasetDict.")
 
     def __enter__(self) -> Self:
         return self
@@ -55,60 +49,25 @@ class DatasetDict(dict[str, Dataset]):
     def __exit__(self, *_: object) -> None:
         return None
 
-    def __reduce__(self) -> Any:
-        return DatasetDict, (dict(self),)
-
-    def _each(self, method: Callable[[str, Dataset], Dataset]) -> DatasetDict:
-        for name, part in self.items():
-            if not isinstance(part, Dataset):
-                raise InvalidArgumentError(f'The value of "{name}" is {type(part).__name__}, not a Dataset.')
-        return DatasetDict({name: method(name, part) for name, part in self.items()})
-
     @property
     def data(self) -> dict[str, Table]:
         """The table behind each split."""
-        return {name: part.data for name, part in self.items()}
+        return {name: part.data for name, part in self._checked().items()}
 
     @property
     def cache_files(self) -> dict[str, list[dict[str, str]]]:
         """The Arrow files behind each split."""
-        return {name: part.cache_files for name, part in self.items()}
-
-    @property
-    def num_columns(self) -> dict[str, int]:
-        """Columns of each split."""
-        return {name: part.num_columns for name, part in self.items()}
+        return {name: part.cache_files for name, part in self._checked().items()}
 
     @property
     def num_rows(self) -> dict[str, int]:
         """Rows of each split."""
-        return {name: part.num_rows for name, part in self.items()}
-
-    @property
-    def column_names(self) -> dict[str, list[str]]:
-        """Column names of each split."""
-        return {name: part.column_names for name, part in self.items()}
+        return {name: part.num_rows for name, part in self._checked().items()}
 
     @property
     def shape(self) -> dict[str, tuple[int, int]]:
         """Rows and columns of each split."""
-        return {name: part.shape for name, part in self.items()}
-
-    def remove_columns(self, column_names: str | Sequence[str]) -> DatasetDict:
-        """Leaves out columns, see `Dataset.remove_columns`."""
-        return self._each(lambda _, part: part.remove_columns(column_names))
-
-    def select_columns(self, column_names: str | Sequence[str]) -> DatasetDict:
-        """Keeps columns, see `Dataset.select_columns`."""
-        return self._each(lambda _, part: part.select_columns(column_names))
-
-    def rename_column(self, original_column_name: str, new_column_name: str) -> DatasetDict:
-        """Gives a column another name, see `Dataset.rename_column`."""
-        return self._each(lambda _, part: part.rename_column(original_column_name, new_column_name))
-
-    def rename_columns(self, column_mapping: Mapping[str, str]) -> DatasetDict:
-        """Gives columns other names, see `Dataset.rename_columns`."""
-        return self._each(lambda _, part: part.rename_columns(column_mapping))
+        return {name: part.shape for name, part in self._checked().items()}
 
     def set_format(
         self,
@@ -118,12 +77,12 @@ class DatasetDict(dict[str, Dataset]):
         **format_kwargs: Any,
     ) -> None:
         """Sets how rows look, see `Dataset.set_format`."""
-        for part in self.values():
+        for part in self._checked().values():
             part.set_format(type, columns, output_all_columns, **format_kwargs)
 
     def reset_format(self) -> None:
         """Gives all columns as Python values again."""
-        for part in self.values():
+        for part in self._checked().values():
             part.reset_format()
 
     def with_format(
@@ -134,9 +93,7 @@ class DatasetDict(dict[str, Dataset]):
         **format_kwargs: Any,
     ) -> DatasetDict:
         """Gives the same splits in a format, see `Dataset.set_format`."""
-        return self._each(
-            lambda _, part: part.with_format(type, columns, output_all_columns, **format_kwargs)
-        )
+        return self._each(lambda _, part: part.with_format(type, columns, output_all_columns, **format_kwargs))
 
     @contextlib.contextmanager
     def formatted_as(
@@ -148,7 +105,7 @@ class DatasetDict(dict[str, Dataset]):
     ) -> Iterator[None]:
         """Sets a format for the length of a ``with`` block, see `Dataset.set_format`."""
         with contextlib.ExitStack() as stack:
-            for part in self.values():
+            for part in self._checked().values():
                 stack.enter_context(part.formatted_as(type, columns, output_all_columns, **format_kwargs))
             yield
 
@@ -159,7 +116,7 @@ class DatasetDict(dict[str, Dataset]):
         output_all_columns: bool = False,
     ) -> None:
         """Sets a transform, see `Dataset.set_transform`."""
-        for part in self.values():
+        for part in self._checked().values():
             part.set_transform(transform, columns, output_all_columns)
 
     def with_transform(
@@ -225,7 +182,7 @@ class DatasetDict(dict[str, Dataset]):
         files = _by_split("cache_file_names", cache_file_names)
         return self._each(
             lambda name, part: part.map(
-                _WithSplit(function, name) if with_split and function is not None else function,
+                WithSplit(function, name) if with_split and function is not None else function,
                 with_indices=with_indices,
                 with_rank=with_rank,
                 input_columns=input_columns,
@@ -350,20 +307,14 @@ class DatasetDict(dict[str, Dataset]):
         """Gives each field of a struct a column of its own, see `Dataset.flatten`."""
         return self._each(lambda _, part: part.flatten(max_depth=max_depth))
 
-    def cast(self, features: Features) -> DatasetDict:
-        """Brings the columns of every split to other features, see `Dataset.cast`."""
-        return self._each(lambda _, part: part.cast(features))
-
-    def cast_column(self, column: str, feature: Any) -> DatasetDict:
-        """Brings one column of every split to another feature, see `Dataset.cast_column`."""
-        return self._each(lambda _, part: part.cast_column(column, feature))
-
     def class_encode_column(self, column: str, include_nulls: bool = False) -> DatasetDict:
         """Makes a `ClassLabel` of a column, with the same classes in every split, see `Dataset.class_encode_column`.
 
         A class that only one split has is a class of all.
         """
-        found = [labels.find_classes(p._view, p.features, column, include_nulls) for p in self.values()]
+        found = [
+            labels.find_classes(p._view, p.features, column, include_nulls) for p in self._checked().values()
+        ]
         names = sorted({text for classes in found for text in classes.label.names})
         return self._each(lambda _, part: part._encode_classes(column, include_nulls, names))
 
@@ -373,13 +324,13 @@ class DatasetDict(dict[str, Dataset]):
 
     def unique(self, column: str) -> dict[str, list[Any]]:
         """Gives the distinct values of a column in each split, see `Dataset.unique`."""
-        return {name: part.unique(column) for name, part in self.items()}
+        return {name: part.unique(column) for name, part in self._checked().items()}
 
     def cleanup_cache_files(self) -> dict[str, int]:
         """Deletes results of transforms that no split reads, see `Dataset.cleanup_cache_files`."""
         # Splits may share a folder: what one of them reads stays.
-        used = [file for part in self.values() for file in part._view.files]
-        return {name: tidying.delete_unused(part._cache_dir, used) for name, part in self.items()}
+        used = [file for part in self._checked().values() for file in part._view.files]
+        return {name: tidying.delete_unused(part._cache_dir, used) for name, part in self._checked().items()}
 
     @staticmethod
     def from_csv(
@@ -470,7 +421,7 @@ class DatasetDict(dict[str, Dataset]):
             name: sharding.Sharding.parse(max_shard_size, count, num_proc) for name, count in counts.items()
         }
         with saving.saving_to(dataset_dict_path, storage_options) as folder:
-            for name, part in self.items():
+            for name, part in self._checked().items():
                 inner = safe_join(folder, str(name))
                 if inner.parent != folder or str(name) != name:
                     raise InvalidArgumentError.from_value("split", name, "a name that a folder can have")
@@ -555,11 +506,7 @@ class DatasetDict(dict[str, Dataset]):
         """
         from gristmill.publishing import PushOptions, push_splits
 
-        counts: Any = dict.fromkeys(self) if num_shards is None else num_shards
-        if not isinstance(counts, dict) or set(counts) != set(self):
-            raise InvalidArgumentError.from_value(
-                "num_shards", num_shards, "a number of files for each split"
-            )
+        counts = self._counts(num_shards)
         options = PushOptions(
             repo_id, config_name, set_default, data_dir, commit_message, commit_description, private, token,
             revision, create_pr, whole=True,
@@ -568,7 +515,7 @@ class DatasetDict(dict[str, Dataset]):
             str(name): part._shards(
                 sharding.Sharding.parse(max_shard_size, counts[name], num_proc), embed_external_files
             )
-            for name, part in self.items()
+            for name, part in self._checked().items()
         }
         return push_splits(sources, options)
 
@@ -595,18 +542,3 @@ def _of_files(
     return DatasetDict(
         {name: Dataset._from_parts(**vars(part.rows), info=part.info) for name, part in found.items()}
     )
-
-
-class _WithSplit:
-    """A function that is also told the name of the split."""
-
-    def __init__(self, function: Callable[..., Any], split: str) -> None:
-        self._function = function
-        self._split = split
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, self._split, **kwargs)
-
-
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n    ")

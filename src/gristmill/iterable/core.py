@@ -75,7 +75,7 @@ class IterableDataset(InfoMixin):
         self._node = ex_iterable
         self._info = copy.copy(info) if info is not None else DatasetInfo()
         self._info.features = ex_iterable.features
-        self._split = None if split is None else NamedSplit(str(split))
+        self._split = None if split is None else NamedSplit(split)
         if isinstance(formatting, FormattingConfig):
             formatting = FormatSpec.parse(formatting.format_type, None, False, {}, [])
         self._spec = formatting if formatting is not None else FormatSpec()
@@ -112,6 +112,7 @@ class IterableDataset(InfoMixin):
         cls, several: Sequence[IterableDataset], node: Node, info: DatasetInfo | None, split: Any
     ) -> IterableDataset:
         """Makes a stream of the plan that joins several; rows are given in their format if it is the same."""
+        wanted_features(None, info)  # refuses what is no info
         joined = DatasetInfo.from_merge([one._info for one in several]) if info is None else info
         specs = [one._spec for one in several]
         return cls(node, joined, split, specs[0] if all(spec == specs[0] for spec in specs) else None)

@@ -15,6 +15,7 @@ from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.pacing import Pace
 
 _DRAWN_AT_ONCE = 1000
+_RARE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class _MixStream(Stream):
             Cursor.open(part, epoch, at) for part, at in zip(node.parts, state["in"], strict=True)
         ]
         self._pace = Pace()
-        self._draws: tuple[int, Any] = (-1, None)
+        self._draws: tuple[Any, Any] = (None, None)
 
     def next(self) -> Block | None:
         while not self._over and not self._is_finished():
@@ -100,15 +101,30 @@ class _MixStream(Stream):
             rounds = max(1, self._pace.rows // count)
             return (np.arange(rest or rounds * count) + self._turn) % count
         block, at = divmod(self._turn, _DRAWN_AT_ONCE)
-        if self._draws[0] != block:
-            self._draws = (block, self._drawn(block))
+        chances = self._chances()
+        if self._draws[0] != (block, chances):
+            self._draws = ((block, chances), self._drawn(block, chances))
         return self._draws[1][at : at + self._pace.rows]
 
-    def _drawn(self, block: int) -> Any:
+    def _chances(self) -> tuple[float, ...]:
+        """Says how likely each is drawn now.
+
+        Turns of streams that are at their end, and do not begin again, give nothing: where hardly any others would
+        come, only those others are drawn.
+        """
+        chances = self._node.probabilities
+        assert chances is not None
+        if self._node.strategy == "all_exhausted_without_replacement" and any(self._done):
+            left = [0.0 if done else chance for chance, done in zip(chances, self._done, strict=True)]
+            if 0 < (whole := sum(left)) < _RARE:
+                return tuple(chance / whole for chance in left)
+        return chances
+
+    def _drawn(self, block: int, chances: tuple[float, ...]) -> Any:
         # Each draw takes one number from the generator, so that any block of draws can be gone to.
         seed = [self._node.seed, self._epoch] if self._epoch else self._node.seed
         generator = np.random.Generator(np.random.PCG64(seed).advance(block * _DRAWN_AT_ONCE))
-        return generator.choice(len(self._cursors), size=_DRAWN_AT_ONCE, p=self._node.probabilities)
+        return generator.choice(len(self._cursors), size=_DRAWN_AT_ONCE, p=chances)
 
     def _is_finished(self) -> bool:
         node = self._node

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gristmill.arguments import check_columns, check_renaming, column_list, skips_errors, whole_number
+from gristmill.arguments import (
+    check_columns,
+    check_renaming,
+    column_list,
+    mixing_chances,
+    skips_errors,
+    stopping_strategy,
+    whole_number,
+)
 from gristmill.calling.caller import Call
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -25,7 +33,6 @@ from gristmill.iterable.order import part_of
 from gristmill.iterable.shuffling import Shuffle
 
 _LOOKED_AT = 100
-STRATEGIES = ("first_exhausted", "all_exhausted", "all_exhausted_without_replacement")
 
 
 def _call(
@@ -203,8 +210,9 @@ def plan_remove(node: Node, names: str | Sequence[str]) -> Node:
 
 
 def plan_select(node: Node, names: str | Sequence[str]) -> Node:
-    """Plans `select_columns`."""
-    return Select(node, tuple(_columns(names, node)))
+    """Plans `select_columns`: without reading the other columns where that can be done."""
+    chosen = tuple(_columns(names, node))
+    return node.choose(chosen) or Select(node, chosen)
 
 
 def plan_cast(node: Node, features: Mapping[str, Any]) -> Node:
@@ -244,15 +252,8 @@ def plan_interleaving(
     nodes: Sequence[Node], probabilities: Sequence[float] | None, seed: int | None, strategy: str
 ) -> Node:
     """Plans `interleave_datasets`."""
-    if strategy not in STRATEGIES:
-        raise InvalidArgumentError.from_choice("stopping_strategy", str(strategy), STRATEGIES)
-    chances = None if probabilities is None else tuple(float(one) for one in probabilities)
-    if chances is not None and (
-        len(chances) != len(nodes) or min(chances) < 0 or not np.isclose(sum(chances), 1.0)
-    ):
-        raise InvalidArgumentError.from_value(
-            "probabilities", probabilities, f"{len(nodes)} numbers from 0 to 1 that add up to 1"
-        )
+    strategy = stopping_strategy(strategy)
+    chances = mixing_chances(probabilities, len(nodes))
     parts, features = aligned(nodes)
     return Interleave(parts, features, chances, draw_seed(seed), strategy)
 

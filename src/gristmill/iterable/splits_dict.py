@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gristmill.errors import InvalidArgumentError, SplitNotFoundError
-from gristmill.features import Features
 from gristmill.iterable.core import IterableDataset
+from gristmill.splits.by_split import BySplit, WithSplit
 
 if TYPE_CHECKING:
     from gristmill.hub.writing import CommitInfo
 
 
-class IterableDatasetDict(dict[str, IterableDataset]):
+class IterableDatasetDict(BySplit[IterableDataset]):
     """Streams by split name: a dict, with the transforms of `IterableDataset` that apply to every split.
 
     Example:
@@ -23,33 +21,8 @@ class IterableDatasetDict(dict[str, IterableDataset]):
         [{'a': 2}, {'a': 3}]
     """
 
-    def __getitem__(self, key: str) -> IterableDataset:
-        try:
-            return super().__getitem__(key)
-        except KeyError:
-            raise SplitNotFoundError.from_name(str(key), self) from None
-
-    def __repr__(self) -> str:
-        lines = "".join(
-            f"    {name}: {repr(part).replace(chr(10), chr(10) + '    ')}\n" for name, part in self.items()
-        )
-        return f"IterableDatasetDict({{\n{lines}}})"
-
-    def __reduce__(self) -> Any:
-        return IterableDatasetDict, (dict(self),)
-
-    @property
-    def column_names(self) -> dict[str, list[str] | None]:
-        """Names of the columns of each split, as far as they are known."""
-        return {name: part.column_names for name, part in self.items()}
-
-    @property
-    def num_columns(self) -> dict[str, int | None]:
-        """How many columns each split has, as far as that is known."""
-        return {name: part.num_columns for name, part in self.items()}
-
-    def _each(self, change: Callable[[IterableDataset], IterableDataset]) -> IterableDatasetDict:
-        return IterableDatasetDict({name: change(part) for name, part in self.items()})
+    kind = "IterableDataset"
+    other = ("Dataset", "Make a stream of it with to_iterable_dataset(), or put datasets into a DatasetDict.")
 
     def map(
         self,
@@ -76,20 +49,17 @@ class IterableDatasetDict(dict[str, IterableDataset]):
             remove_columns: As there.
             fn_kwargs: As there.
         """
-        return IterableDatasetDict(
-            {
-                name: part.map(
-                    partial(_with_split, function, name) if with_split else function,
-                    with_indices=with_indices,
-                    input_columns=input_columns,
-                    batched=batched,
-                    batch_size=batch_size,
-                    drop_last_batch=drop_last_batch,
-                    remove_columns=remove_columns,
-                    fn_kwargs=fn_kwargs,
-                )
-                for name, part in self.items()
-            }
+        return self._each(
+            lambda name, part: part.map(
+                WithSplit(function, name) if with_split and function is not None else function,
+                with_indices=with_indices,
+                input_columns=input_columns,
+                batched=batched,
+                batch_size=batch_size,
+                drop_last_batch=drop_last_batch,
+                remove_columns=remove_columns,
+                fn_kwargs=fn_kwargs,
+            )
         )
 
     def filter(
@@ -112,7 +82,7 @@ class IterableDatasetDict(dict[str, IterableDataset]):
             fn_kwargs: As there.
         """
         return self._each(
-            lambda part: part.filter(function, with_indices, input_columns, batched, batch_size, fn_kwargs)
+            lambda _, part: part.filter(function, with_indices, input_columns, batched, batch_size, fn_kwargs)
         )
 
     def shuffle(
@@ -130,35 +100,11 @@ class IterableDatasetDict(dict[str, IterableDataset]):
             buffer_size: As there.
             max_buffer_input_shards: As there.
         """
-        return self._each(lambda part: part.shuffle(seed, generator, buffer_size, max_buffer_input_shards))
+        return self._each(lambda _, part: part.shuffle(seed, generator, buffer_size, max_buffer_input_shards))
 
     def with_format(self, type: str | None = None) -> IterableDatasetDict:
         """Gives the rows of every split in a format; see `IterableDataset.with_format`."""
-        return self._each(lambda part: part.with_format(type))
-
-    def rename_column(self, original_column_name: str, new_column_name: str) -> IterableDatasetDict:
-        """Renames a column of every split; see `IterableDataset.rename_column`."""
-        return self._each(lambda part: part.rename_column(original_column_name, new_column_name))
-
-    def rename_columns(self, column_mapping: dict[str, str]) -> IterableDatasetDict:
-        """Renames columns of every split; see `IterableDataset.rename_columns`."""
-        return self._each(lambda part: part.rename_columns(column_mapping))
-
-    def remove_columns(self, column_names: str | list[str]) -> IterableDatasetDict:
-        """Leaves out columns of every split; see `IterableDataset.remove_columns`."""
-        return self._each(lambda part: part.remove_columns(column_names))
-
-    def select_columns(self, column_names: str | list[str]) -> IterableDatasetDict:
-        """Keeps some columns of every split; see `IterableDataset.select_columns`."""
-        return self._each(lambda part: part.select_columns(column_names))
-
-    def cast_column(self, column: str, feature: Any) -> IterableDatasetDict:
-        """Brings a column of every split to a feature; see `IterableDataset.cast_column`."""
-        return self._each(lambda part: part.cast_column(column, feature))
-
-    def cast(self, features: Features) -> IterableDatasetDict:
-        """Brings the columns of every split to features; see `IterableDataset.cast`."""
-        return self._each(lambda part: part.cast(features))
+        return self._each(lambda _, part: part.with_format(type))
 
     def push_to_hub(
         self,
@@ -209,21 +155,13 @@ class IterableDatasetDict(dict[str, IterableDataset]):
         """
         from gristmill.publishing import PushOptions, push_splits
 
-        counts: Any = dict.fromkeys(self) if num_shards is None else num_shards
-        if not isinstance(counts, dict) or set(counts) != set(self):
-            raise InvalidArgumentError.from_value(
-                "num_shards", num_shards, "a number of files for each split"
-            )
+        counts = self._counts(num_shards)
         options = PushOptions(
             repo_id, config_name, set_default, data_dir, commit_message, commit_description, private, token,
             revision, create_pr, whole=True,
         )  # fmt: skip
         sources = {
             str(name): part._shards(max_shard_size, counts[name], num_proc, embed_external_files)
-            for name, part in self.items()
+            for name, part in self._checked().items()
         }
         return push_splits(sources, options)
-
-
-def _with_split(function: Callable[..., Any] | None, split: str, *arguments: Any, **kwargs: Any) -> Any:
-    return None if function is None else function(*arguments, split, **kwargs)
