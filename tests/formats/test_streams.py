@@ -1,10 +1,15 @@
 import codecs
+import tempfile
+from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.formats.streams import check_utf8, whole_characters
+from gristmill.formats import streams
+from gristmill.formats.source import Position, SourceFile
+from gristmill.formats.streams import check_utf8, iter_blocks, whole_characters
 
 _PIECES = st.sampled_from(
     [b"a", b"\n", "é".encode(), "日".encode(), "🌾".encode(), b"\x80", b"\xc0\xaf", b"\xe0\x80", b"\xed\xa0\x80",
@@ -54,3 +59,28 @@ def test_the_error_says_which_byte():
     with pytest.raises(UnicodeDecodeError) as caught:
         check_utf8(b"ab\xffc", 4)
     assert (caught.value.start, caught.value.object[caught.value.start]) == (2, 0xFF)
+
+
+_LINES = st.lists(st.sampled_from([b"a", b"bc" * 9, b"\n", b"\r\n", b"\r"]), max_size=40).map(b"".join)
+
+
+@given(_LINES, st.booleans(), st.integers(1, 40), st.integers(1, 20))
+def test_blocks_are_whole_lines_of_the_file_and_reading_goes_on_from_each(data, marked, size, tail):
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(streams, "_TAIL", tail):
+        path = Path(folder, "a.txt")
+        path.write_bytes(codecs.BOM_UTF8 * marked + data)
+        file = SourceFile(path, "a.txt")
+        blocks = list(iter_blocks(file, size=size))
+        assert b"".join(block.data for block in blocks) == data
+        before, mark = b"", len(codecs.BOM_UTF8) * marked
+        for number, block in enumerate(blocks):
+            assert block.offset == mark + len(before)
+            if b"\r" not in data:
+                assert block.line == before.count(b"\n")
+                assert block.data.endswith(b"\n") or number == len(blocks) - 1
+            before += block.data
+            start = Position(0, block.offset, line=block.line)
+            assert (
+                b"".join(b.data for b in iter_blocks(file, size=size, start=start))
+                == data[block.offset - mark :]
+            )

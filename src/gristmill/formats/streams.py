@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import io
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ __all__ = [
 BLOCK_BYTES = 10 << 20
 """Default size of a block: large enough for parsers to run at full speed, small beside any memory."""
 _FIRST_BYTES = 1 << 18
+_TAIL = 1 << 16
 RECORD_LIMIT = 1 << 30
 """Longest line, paragraph or document in bytes; a longer one is refused before it fills the memory."""
 
@@ -267,12 +269,15 @@ def iter_blocks(
     stream, plain = open_utf8(file, encoding, errors)
     with contextlib.closing(stream):
         offset, line = _go_to(stream, start, plain), start.line
+        if plain and cut is cut_at_line and size > _TAIL and isinstance(stream, io.BufferedReader):
+            offset, line = yield from _whole_lines(stream, offset, line, size)
+            stream.seek(offset)
         rest: list[bytes] = []
         # What comes over a network comes soon if it is little.
         step = min(size, _FIRST_BYTES) if file.is_remote else size
-        data = stream.read(step)
+        data = stream.read(max(step, len(codecs.BOM_UTF8)))
         if offset == 0 and data.startswith(codecs.BOM_UTF8):
-            data, offset = data[3:], 3
+            data, offset = data[3:] or stream.read(step), 3
         while data:
             step = min(step * 2, size)
             following = stream.read(step)
@@ -293,6 +298,30 @@ def iter_blocks(
                 if following:  # to count lines costs something
                     offset, line = offset + len(whole), line + _lines(whole)
             data = following
+
+
+def _whole_lines(
+    stream: io.BufferedReader, offset: int, line: int, size: int
+) -> Generator[Block, None, tuple[int, int]]:
+    """Reads blocks of a file of its own, each without a copy: where its last line ends is looked for before it is read.
+
+    Yields:
+        Blocks, as long as there is a line end near where each has to end, and the file does not end before.
+
+    Returns:
+        Where to go on: bytes and lines of the file before that place.
+    """
+    while True:
+        stream.seek(offset + size - _TAIL)
+        tail = stream.read(_TAIL)
+        end = tail.rfind(b"\n") + 1
+        if len(tail) < _TAIL or not end:
+            return offset, line
+        stream.seek(offset)
+        data = stream.read(size - _TAIL + end)
+        start = len(codecs.BOM_UTF8) if offset == 0 and data.startswith(codecs.BOM_UTF8) else 0
+        yield Block(data[start:] if start else data, offset + start, line)
+        offset, line = offset + len(data), line + _lines(data)
 
 
 def _len(parts: list[bytes]) -> int:

@@ -156,7 +156,7 @@ def text_rows(file: SourceFile, options: TextOptions, start: Position) -> Iterat
     """Reads the lines, paragraphs or document of a file: blocks of it, each with an array of its rows."""
     split = {"line": _lines, "paragraph": _paragraphs, "document": _document}[options.sample_by]
     for block in _blocks(file, options, start):
-        block.text(file)  # a check that it is text; Arrow works on the bytes
+        block.check(file)
         data = _one_kind_of_line_end(block.data)
         if len(data) > RECORD_LIMIT * 2 - 1:
             raise DataError.at("a row is longer than 2 GB", file=file.name, line=block.line + 1)
@@ -195,13 +195,13 @@ def _cut_at_paragraph(data: bytes) -> int:
     return 0
 
 
-def _split(data: bytes, separator: str) -> Any:
+def _split(data: bytes | memoryview, separator: str) -> Any:
     return pc.split_pattern(_document(data, False), separator).flatten()
 
 
 def _lines(data: bytes, keep: bool) -> Any:
     whole = data.endswith(b"\n")
-    lines = _split(data[:-1] if whole else data, "\n")
+    lines = _split(memoryview(data)[:-1] if whole else data, "\n")
     if not keep:
         return lines
     ends = pa.array(["\n"] * len(lines) if whole else ["\n"] * (len(lines) - 1) + [""])
@@ -215,7 +215,7 @@ def _paragraphs(data: bytes, _: bool) -> Any:
     return parts.filter(pc.not_equal(parts, ""))
 
 
-def _document(data: bytes, _: bool) -> Any:
+def _document(data: bytes | memoryview, _: bool) -> Any:
     # Text of known bytes needs no look at it, no copy, and not pandas, which `pyarrow.array` loads.
     return pa.Array.from_buffers(
         pa.string(), 1, [None, pa.py_buffer(struct.pack("=2i", 0, len(data))), pa.py_buffer(data)]
