@@ -1,4 +1,4 @@
-"""LFS: where large files are sent to, the sending, and the question whether they arrived."""
+"""LFS: where large files are sent to, the sending, whole or in parts, and the question whether they arrived."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gristmill.errors import shorten
-from gristmill.hub.server import pending
+from gristmill.hub.server import lfs_parts, pending
 from gristmill.hub.server.errors import Refusal, bad_request, repo_not_found
 from gristmill.hub.server.history import History
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.served import Served, read_json
-from gristmill.hub.server.spool import receive_file
+from gristmill.hub.server.spool import receive, receive_file
 
 _MEDIA_TYPE = "application/vnd.git-lfs+json"
 _MOST_OBJECTS = 1000
@@ -23,6 +23,8 @@ _HOLDS = 6 * 3600.0
 _LARGEST = 1 << 50
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _UPLOAD = "lfs-upload"
+_HOLDS_PARTS = 24 * 3600.0  # an object of many parts takes long
+_PART, _COMPLETE = "part", "complete"
 
 
 async def batch(served: Served, request: Request, values: dict[str, str]) -> Response:
@@ -46,13 +48,20 @@ async def batch(served: Served, request: Request, values: dict[str, str]) -> Res
     base = served.base_url(request)
     wanted = [_object(each) for each in objects]
     if asked["operation"] == "upload":
-        told = await served.save(_uploads, served, repo, wanted, base)
+        told = await served.save(_uploads, served, repo, wanted, base, "multipart" in _transfers(asked))
     else:
         url = served.repo_url(request, type, id)
         snapshot = await served.snapshot(request, repo, "main")
         paths = {entry.sha256: entry.path for entry in snapshot.entries.values()}
         told = [_download(oid, size, paths.get(oid), url) for oid, size in wanted]
-    return JSONResponse({"transfer": "basic", "objects": told, "hash_algo": "sha256"}, media_type=_MEDIA_TYPE)
+    parts = any("chunk_size" in each.get("actions", {}).get("upload", {}).get("header", {}) for each in told)
+    answer = {"transfer": "multipart" if parts else "basic", "objects": told, "hash_algo": "sha256"}
+    return JSONResponse(answer, media_type=_MEDIA_TYPE)
+
+
+def _transfers(asked: dict[str, Any]) -> list[Any]:
+    transfers = asked.get("transfers")
+    return transfers if isinstance(transfers, list) else []
 
 
 def _object(each: Any) -> tuple[str, int]:
@@ -64,7 +73,9 @@ def _object(each: Any) -> tuple[str, int]:
     return oid, size
 
 
-def _uploads(served: Served, repo: Repo, wanted: list[tuple[str, int]], base: str) -> list[dict[str, Any]]:
+def _uploads(
+    served: Served, repo: Repo, wanted: list[tuple[str, int]], base: str, parts: bool
+) -> list[dict[str, Any]]:
     history = History(repo.folder)
     pending.sweep(history)
     told = []
@@ -73,14 +84,30 @@ def _uploads(served: Served, repo: Repo, wanted: list[tuple[str, int]], base: st
         pending.touch(history, oid)
         if not history.has(oid, size):
             claim = {"type": repo.type, "id": repo.id, "oid": oid, "size": size}
-            href = f"{base}/api/lfs/upload/{served.signer.sign(_UPLOAD, claim, _HOLDS)}"
+            if parts and size > lfs_parts.part_size(size):
+                upload = _in_parts(served, lfs_parts.begin(history, oid, size), claim, base)
+            else:
+                href = f"{base}/api/lfs/upload/{served.signer.sign(_UPLOAD, claim, _HOLDS)}"
+                upload = {"href": href, "header": {}}
             verify = f"{base}/api/lfs/verify/{repo.type}/{repo.id}"
             item |= {
                 "authenticated": True,
-                "actions": {"upload": {"href": href, "header": {}}, "verify": {"href": verify, "header": {}}},
+                "actions": {"upload": upload, "verify": {"href": verify, "header": {}}},
             }
         told.append(item)
     return told
+
+
+def _in_parts(
+    served: Served, upload: lfs_parts.PartsUpload, claim: dict[str, Any], base: str
+) -> dict[str, Any]:
+    claim = {**claim, "upload": upload.name, "part": upload.part}
+
+    def url(kind: str, **more: Any) -> str:
+        return f"{base}/api/lfs/{kind}/{served.signer.sign(kind, {**claim, **more}, _HOLDS_PARTS)}"
+
+    urls = {f"{number:05d}": url(_PART, number=number) for number in range(1, upload.count + 1)}
+    return {"href": url(_COMPLETE), "header": {"chunk_size": str(upload.part), **urls}}
 
 
 def _download(oid: str, size: int, path: str | None, url: str) -> dict[str, Any]:
@@ -108,6 +135,54 @@ async def upload(served: Served, request: Request, values: dict[str, str]) -> Re
     await served.save(pending.note, history, oid)
     await served.save(history.adopt, temporary, oid)
     return Response(None, 200)
+
+
+async def part(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``PUT /api/lfs/part/TOKEN``: a part of an object; the answer's ``ETag`` stands for it when all are there."""
+    claim = served.signer.check(_PART, values["token"])
+    upload = await served.save(_parts_upload, served, claim)
+    wanted = upload.length(claim["number"])
+    file = await served.save(upload.open_part, claim["number"])
+    with file:
+        received, digest = await receive(request, served, file, wanted)
+        await served.save(file.flush)
+    if received != wanted:
+        raise bad_request(f"{received} bytes came, not the {wanted} of this part.")
+    await served.save(upload.note_part, claim["number"], digest)
+    return Response(None, 200, {"ETag": f'"{digest}"'})
+
+
+async def complete(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``POST /api/lfs/complete/TOKEN``: all parts were sent."""
+    claim = served.signer.check(_COMPLETE, values["token"])
+    asked = await read_json(request)
+    parts = asked.get("parts")
+    try:
+        told = {int(each["partNumber"]): str(each["etag"]).strip('"') for each in parts or []}
+    except (TypeError, KeyError, ValueError) as error:
+        raise bad_request("parts must be a list of partNumber and etag.") from error
+    if asked.get("oid", claim["oid"]) != claim["oid"]:
+        raise bad_request("This address is for another object.")
+    upload = await served.save(_parts_upload, served, claim)
+    await served.write("lfs", upload.name, upload.complete, told)
+    return JSONResponse({}, media_type=_MEDIA_TYPE)
+
+
+async def abort(served: Served, _request: Request, values: dict[str, str]) -> Response:
+    """``DELETE /api/lfs/complete/TOKEN``: the parts are not wanted any more."""
+    claim = served.signer.check(_COMPLETE, values["token"])
+    upload = await served.save(_parts_upload, served, claim)
+    await served.save(upload.abort)
+    return Response(None, 200)
+
+
+def _parts_upload(served: Served, claim: dict[str, Any]) -> lfs_parts.PartsUpload:
+    repo = served.hub.find(claim["type"], claim["id"])
+    if repo is None:
+        raise repo_not_found(False)
+    return lfs_parts.PartsUpload(
+        History(repo.folder), claim["upload"], claim["oid"], claim["size"], claim["part"]
+    )
 
 
 async def verify(served: Served, request: Request, values: dict[str, str]) -> Response:

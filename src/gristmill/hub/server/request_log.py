@@ -15,7 +15,7 @@ from gristmill.errors import FileError
 from gristmill.hub.server.listing import time_text
 
 _LONGEST_PATH = 1000
-_SIGNED = "/api/lfs/upload/"
+_SIGNED = ("/api/lfs/upload/", "/api/lfs/part/", "/api/lfs/complete/", "/api/xet/runs/")
 
 
 class RequestLog:
@@ -52,8 +52,9 @@ class RequestLog:
             id: Its ``X-Request-Id``.
         """
         path = str(request.scope.get("raw_path", b"").decode("latin-1"))
-        if path.startswith(_SIGNED):
-            path = f"{_SIGNED}…"  # the rest is a right to write, which has no place in a log
+        for signed in _SIGNED:
+            if path.startswith(signed):
+                path = f"{signed}…"  # the rest is a right of its own, which has no place in a log
         told = {
             "time": time_text(time.time()),
             "client": request.client.host if request.client else None,
