@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import time
 
@@ -28,7 +29,8 @@ from gristmill.hub.server.errors import Refusal, read_only, repo_not_found
 from gristmill.hub.server.limits import RateLimit
 from gristmill.hub.server.repos import TYPES
 from gristmill.hub.server.request_log import RequestLog
-from gristmill.hub.server.routing import Route, split_path
+from gristmill.hub.server.routing import Route, Table, split_path
+from gristmill.hub.server.sending import ZERO_COPY
 from gristmill.hub.server.served import Served
 from gristmill.logging import get_logger
 
@@ -120,6 +122,7 @@ ROUTES = (
     Route("{id}/raw/{rev}/{path}", files_api.raw),
     Route("{id}", pages.repo_page),
 )
+_TABLE = Table(ROUTES)
 
 
 class App:
@@ -135,6 +138,8 @@ class App:
         self.served = served
         self._limit = limit
         self._log = log
+        self._run = secrets.token_hex(4)
+        self._numbers = itertools.count()
 
     def close(self) -> None:
         """Closes what the app keeps open, when it answers no more."""
@@ -149,7 +154,7 @@ class App:
             await _other_protocol(scope, receive, send)
             return
         request = Request(scope, compared(Headers(scope=scope), receive))
-        status, sent, id, start = 0, 0, secrets.token_hex(8), time.monotonic()
+        status, sent, id, start = 0, 0, f"{self._run}{next(self._numbers):08x}", time.monotonic()
 
         async def send_with_id(message: Message) -> None:
             nonlocal status, sent
@@ -161,7 +166,7 @@ class App:
                     answered["X-Gristmill-Mirror"] = "stale"
             elif scope["method"] == "HEAD":
                 message = {**message, "body": b""}
-            sent += len(message.get("body", b""))
+            sent += message["count"] if message["type"] == ZERO_COPY else len(message.get("body", b""))
             await send(message)
 
         try:
@@ -193,16 +198,14 @@ class App:
                 known = self.served.user(request) is not None
                 self._limit.count(request.headers["authorization"] if known else address)
             method = "GET" if request.method == "HEAD" else request.method
-            for route in ROUTES:
-                values = route.match(parts) if method in route.methods else None
-                if values is not None and values.setdefault("type", "models") in TYPES:
-                    if route.writes and not self.served.hub.access.writable:
-                        raise read_only()
-                    if self.served.mirror is not None and "id" in values and not route.writes:
-                        request.state.stale = await self.served.mirror.prepare(
-                            self.served, request, values, "parquet" in route.pattern
-                        )
-                    return await route.handler(self.served, request, values)
+            for route, values in _TABLE.fitting(method, parts):
+                if route.writes and not self.served.hub.access.writable:
+                    raise read_only()
+                if self.served.mirror is not None and "id" in values and not route.writes:
+                    request.state.stale = await self.served.mirror.prepare(
+                        self.served, request, values, "parquet" in route.pattern
+                    )
+                return await route.handler(self.served, request, values)
             await self._refuse(request, parts, method)
         except Refusal as refusal:
             return self._moved(request, parts, refusal) or refusal.response()

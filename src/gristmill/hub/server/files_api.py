@@ -11,12 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gristmill.errors import shorten
+from gristmill.hub.server.access import Caller
+from gristmill.hub.server.digests import wants_digest
 from gristmill.hub.server.errors import Refusal, entry_not_found, unreadable
 from gristmill.hub.server.hashing import ChangedWhileRead, pointer_text
 from gristmill.hub.server.mirrored import MirroredRepo
 from gristmill.hub.server.passing import missing_response
 from gristmill.hub.server.repo import Repo
-from gristmill.hub.server.resolve import file_headers, file_response
+from gristmill.hub.server.resolve import file_answer, file_headers, file_response
 from gristmill.hub.server.routing import check_path
 from gristmill.hub.server.served import Served
 from gristmill.hub.server.snapshots import Entry
@@ -38,6 +40,22 @@ async def resolve_cache(served: Served, request: Request, values: dict[str, str]
 
 async def _content(served: Served, request: Request, values: dict[str, str], redirect: bool) -> Response:
     type, id, path = values["type"], values["id"], check_path(values["path"])
+    caller = served.caller(request)
+    ready = await served.quick.call(
+        f"{type}/{id}",
+        wants_digest(request),
+        _at_once,
+        served,
+        request,
+        caller,
+        type,
+        id,
+        values["rev"],
+        path,
+        redirect,
+    )
+    if ready is not None:
+        return ready
     repo = await served.repo(request, type, id, content=True)
 
     async def answer() -> Response:
@@ -52,6 +70,28 @@ async def _content(served: Served, request: Request, values: dict[str, str], red
         return await _file(served, request, repo, entry, headers)
 
     return await until_still(answer, repo.distrust, path)
+
+
+def _at_once(
+    served: Served, request: Request, caller: Caller, type: str, id: str, rev: str, path: str, redirect: bool
+) -> Response | None:
+    """Answers what most ask for, a file that is here of a revision that is known, in one go.
+
+    None where anything has to be waited for, refused or looked at again: that is for the long way.
+    """
+    try:
+        repo = served.hub.find(type, id)
+        if repo is None or isinstance(repo, MirroredRepo) or not served.gives(caller, repo):
+            return None
+        snapshot = repo.known(rev)
+        entry = None if snapshot is None else snapshot.entries.get(path)
+        if snapshot is None or entry is None:
+            return None
+        if redirect and served.redirect_large is not None and entry.size >= served.redirect_large:
+            return None
+        return file_answer(request, entry, file_headers(entry, snapshot.commit), served.reads)
+    except (FileNotFoundError, ChangedWhileRead):
+        return None
 
 
 async def _file(

@@ -115,8 +115,18 @@ class PlainRepo(Repo):
     def named(self, revision: str) -> Snapshot | None:
         """Gives what a revision holds; see `Repo.named`."""
         head = self.head()
-        is_head = revision in _BRANCHES or (is_commit_prefix(revision) and head.commit.startswith(revision))
-        return head if is_head else None
+        return head if _names(revision, head) else None
+
+    def known(self, revision: str) -> Snapshot | None:
+        """Gives what a revision holds if no file was added or changed since it was hashed; see `Repo.known`."""
+        head, hashed = self._head, self._hashed
+        found = self.files()
+        if head is None or not self._settled or not (found is hashed or found == hashed):
+            return None
+        # Another thread may have hashed anew between the two looks.
+        if head is not self._head or hashed is not self._hashed:
+            return None
+        return head if _names(revision, head) else None
 
     def named_refs(self) -> Mapping[str, str]:
         """Gives the refs that are stored; see `Repo.named_refs`."""
@@ -155,3 +165,7 @@ class PlainRepo(Repo):
             raise ChangedWhileRead(item.path) from error
         except OSError as error:
             raise unreadable(f"{item.path} of {self.id}", error) from error
+
+
+def _names(revision: str, head: Snapshot) -> bool:
+    return revision in _BRANCHES or (is_commit_prefix(revision) and head.commit.startswith(revision))

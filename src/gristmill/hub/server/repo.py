@@ -82,6 +82,15 @@ class Repo(ABC):
             Refusal: A file can't be read.
         """
 
+    def known(self, revision: str) -> Snapshot | None:
+        """Gives what a revision holds if that is known without hashing files or waiting for who does; else None.
+
+        Raises:
+            FileNotFoundError: The repository is gone.
+            Refusal: A file can't be read.
+        """
+        return self.named(revision)
+
     @abstractmethod
     def named_refs(self) -> Mapping[str, str]:
         """Gives commits by full ref, those that are stored."""

@@ -14,15 +14,14 @@ import anyio
 import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from gristmill.hub.server.digests import DIGEST, LARGEST_PART, digest_of_hex, digest_of_part, wants_digest
 from gristmill.hub.server.errors import Refusal, unreadable
 from gristmill.hub.server.hashing import ChangedWhileRead
+from gristmill.hub.server.sending import FileBody
 from gristmill.hub.server.snapshots import Entry, Kept
 from gristmill.hub.server.walk import Found
 
-_BLOCK = 512 * 1024
 _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
 
 # A repository's files come from anybody: a browser must neither guess a type nor run what they hold.
@@ -98,7 +97,14 @@ def file_headers(entry: Entry, commit: str | None) -> dict[str, str]:
 async def file_response(
     request: Request, entry: Entry, headers: Mapping[str, str], reads: anyio.CapacityLimiter
 ) -> Response:
-    """Answers a request for a file: 200, 206, 304 or 416.
+    """Answers a request for a file in a thread of `reads`; see `file_answer`."""
+    return await anyio.to_thread.run_sync(file_answer, request, entry, headers, reads, limiter=reads)
+
+
+def file_answer(
+    request: Request, entry: Entry, headers: Mapping[str, str], reads: anyio.CapacityLimiter
+) -> Response:
+    """Answers a request for a file: 200, 206, 304 or 416. Reads the disk.
 
     Args:
         request: GET or HEAD, with its conditions and range.
@@ -108,7 +114,7 @@ async def file_response(
 
     Raises:
         ChangedWhileRead: The file is not the one of the entry any more.
-        Refusal: It can't be read.
+        Refusal: It can't be read, or has no byte of those asked for.
     """
     asked = request.headers
     if "if-none-match" in asked and _matches(asked["if-none-match"], entry.etag):
@@ -116,7 +122,18 @@ async def file_response(
     part, status, about = body_plan(request, entry, headers)
     if request.method == "HEAD":
         return Response(None, status, {**about, "Content-Length": str(entry.size)})
-    return await _open_body(request, entry, status, about, part, reads)
+    handle = open_found(entry.found)
+    try:
+        about["Content-Length"] = str(part.length)
+        if wants_digest(request):
+            if part.length == entry.size and entry.sha256 is not None:
+                about[DIGEST] = digest_of_hex(entry.sha256)
+            elif part.length <= LARGEST_PART:
+                about[DIGEST] = digest_of_part(handle, part.start, part.length)
+        return FileBody(handle, status, about, part.start, part.length, request, reads)
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def needs_content(request: Request, entry: Entry) -> bool:
@@ -168,30 +185,6 @@ def _ascii(name: str) -> str:
     return re.sub(r'[^\x20-\x7e]|["\\]', "_", name)
 
 
-async def _open_body(
-    request: Request,
-    entry: Entry,
-    status: int,
-    headers: dict[str, str],
-    part: ByteRange,
-    reads: anyio.CapacityLimiter,
-) -> Response:
-    handle = await anyio.to_thread.run_sync(open_found, entry.found, limiter=reads)
-    headers["Content-Length"] = str(part.length)
-    if request.method == "GET" and wants_digest(request):
-        if part.length == entry.size and entry.sha256 is not None:
-            headers[DIGEST] = digest_of_hex(entry.sha256)
-        elif part.length <= LARGEST_PART:
-            try:
-                headers[DIGEST] = await anyio.to_thread.run_sync(
-                    digest_of_part, handle, part.start, part.length, limiter=reads
-                )
-            except BaseException:
-                os.close(handle)
-                raise
-    return _FileBody(handle, status, headers, part, request, reads)
-
-
 def open_found(found: Found | Kept) -> int:
     """Opens a file that was found and is still the same; gives its handle.
 
@@ -212,46 +205,3 @@ def open_found(found: Found | Kept) -> int:
             raise Refusal(500, f"{found.path} was changed on the server's disk after it was committed.")
         raise ChangedWhileRead(found.path)
     return handle
-
-
-class _FileBody(Response):
-    """Sends a part of an open file and closes it."""
-
-    def __init__(
-        self,
-        handle: int,
-        status: int,
-        headers: Mapping[str, str],
-        part: ByteRange,
-        request: Request,
-        reads: anyio.CapacityLimiter,
-    ) -> None:
-        self._handle = handle
-        self._part = part
-        self._request = request
-        self._reads = reads
-        super().__init__(None, status, headers)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await send(
-                {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-            )
-            offset, left = self._part.start, self._part.length
-            while left:
-                block = await self._read(min(left, _BLOCK), offset)
-                offset, left = offset + len(block), left - len(block)
-                await send({"type": "http.response.body", "body": block, "more_body": left > 0})
-                if left and await self._request.is_disconnected():
-                    return  # nobody is listening: do not read the rest of a large file for nothing
-            if not self._part.length:
-                await send({"type": "http.response.body", "body": b""})
-        finally:
-            os.close(self._handle)
-
-    async def _read(self, size: int, offset: int) -> bytes:
-        block = await anyio.to_thread.run_sync(os.pread, self._handle, size, offset, limiter=self._reads)
-        if not block:
-            # Cut short while being sent: breaking off tells the client, padding would not.
-            raise ChangedWhileRead("a file became shorter while it was being sent")
-        return block

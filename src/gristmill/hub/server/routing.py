@@ -6,8 +6,9 @@ arrives as one part with ``%2F`` in it; frameworks decode first and lose that.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import Request
@@ -16,6 +17,7 @@ from starlette.responses import Response
 from gristmill.errors import UnsafePathError
 from gristmill.files.paths import check_relative
 from gristmill.hub.server.errors import bad_request
+from gristmill.hub.server.repos import TYPES
 from gristmill.hub.server.served import Served
 
 _LONGEST_PATH = 8192
@@ -44,6 +46,11 @@ class Route:
     methods: tuple[str, ...] = ("GET",)
     writes: bool = False
 
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The pattern's parts."""
+        return tuple(self.pattern.split("/"))
+
     def match(self, parts: Sequence[str]) -> dict[str, str] | None:
         """Compares decoded parts with the pattern; gives the values of its names, or None."""
         if not self.pattern:
@@ -52,7 +59,7 @@ class Route:
             return None
         values: dict[str, str] = {}
         rest = list(parts)
-        for wanted in self.pattern.split("/"):
+        for wanted in self.parts:
             if wanted == "{path}":
                 values["path"] = "/".join(rest)
                 return values
@@ -65,6 +72,30 @@ class Route:
             elif taken != [wanted]:
                 return None
         return values if not any(rest) else None
+
+
+class Table:
+    """Routes, of which the first that fits answers.
+
+    Args:
+        routes: In the order in which they are tried.
+    """
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        # Which ones can fit is known from the first part of an address: a few instead of all.
+        firsts = {route.parts[0] for route in routes if not route.parts[0].startswith("{")}
+        self._anywhere = [route for route in routes if route.parts[0].startswith("{")]
+        self._beginning = {
+            first: [route for route in routes if route.parts[0] == first or route in self._anywhere]
+            for first in (*firsts, *TYPES)
+        }
+
+    def fitting(self, method: str, parts: Sequence[str]) -> Iterator[tuple[Route, dict[str, str]]]:
+        """Gives the routes that fit an address, with the values of their names; without a type it is ``models``."""
+        for route in self._beginning.get(parts[0], self._anywhere):
+            values = route.match(parts) if method in route.methods else None
+            if values is not None and values.setdefault("type", "models") in TYPES:
+                yield route, values
 
 
 def _revision_parts(rest: Sequence[str]) -> int:

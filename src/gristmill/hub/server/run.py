@@ -19,6 +19,7 @@ import uvicorn
 from gristmill.errors import HubConnectionError, InvalidArgumentError
 from gristmill.files.http import origin
 from gristmill.hub.server.app import App
+from gristmill.hub.server.zero_copy import with_zero_copy
 from gristmill.logging import get_logger
 
 _logger = get_logger(__name__)
@@ -65,7 +66,7 @@ class _Server(uvicorn.Server):
     def __init__(self, app: App, ready: Callable[[], None], tls: Tls | None) -> None:
         super().__init__(
             uvicorn.Config(
-                app,
+                with_zero_copy(app),
                 ssl_certfile=tls.cert if tls else None,
                 ssl_keyfile=tls.key if tls else None,
                 http="h11",

@@ -24,6 +24,7 @@ from gristmill.hub.server.errors import (
     repo_not_found,
     unwritable,
 )
+from gristmill.hub.server.quick import Quick
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repos import Hub
 from gristmill.hub.server.signing import Signer
@@ -61,6 +62,7 @@ class Served:
         self.public_url = public_url.rstrip("/") if public_url else None
         # Readers apart from the threads that hash, so that a new large repository delays nobody's download.
         self.reads = anyio.CapacityLimiter(_READERS)
+        self.quick = Quick(self.reads)
         self._work = anyio.CapacityLimiter(_WORKERS)
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
         # Writers apart from readers, for the same reason; those of one repository wait without a thread.
@@ -111,6 +113,17 @@ class Served:
     def visible(self, caller: Caller, repo: Repo) -> bool:
         """Says whether the caller may know of a repository."""
         return not self.private(repo) or self._member(caller, repo)
+
+    def gives(self, caller: Caller, repo: Repo) -> bool:
+        """Says whether the caller may have the content of a repository's files; reads its settings and card.
+
+        Raises:
+            FileNotFoundError: The repository is gone.
+            Refusal: The card can't be read.
+        """
+        if self._member(caller, repo):
+            return True
+        return not self.private(repo) and self.gated(repo) is False
 
     def private(self, repo: Repo) -> bool:
         """Says whether a repository is private."""
