@@ -98,6 +98,25 @@ def _list_spelled_out(folder: Path, rest: Sequence[str]) -> list[str]:
     return paths
 
 
+def find_local(pattern: str, base: Path | None, folders: dict[str, str]) -> list[DataFile]:
+    """Describes the files that a path or pattern on this machine means, see `expand_local`.
+
+    Args:
+        pattern: The path or pattern.
+        base: Where relative paths start.
+        folders: See `local_file`.
+    """
+    path = Path(os.path.expanduser(pattern))  # noqa: PTH111  # as `expand_home`; one path is made for each of many files
+    path = path if base is None else base / path
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):  # not there as written, or no possible name
+        status = None
+    if status is not None and stat.S_ISREG(status.st_mode):
+        return [_described(path, None, _real_path(path, folders), status)]
+    return [local_file(found, folders=folders) for found in expand_local(pattern, base)]
+
+
 def local_file(path: Path, name: str | None = None, folders: dict[str, str] | None = None) -> DataFile:
     """Describes a file on this machine.
 
@@ -125,6 +144,10 @@ def local_file(path: Path, name: str | None = None, folders: dict[str, str] | No
             f"{path} is no file with content of its own but a pipe, a socket or a device: copy it first."
         )
     where = os.path.realpath(path) if is_link else _real_path(path, {} if folders is None else folders)
+    return _described(path, name, where, status)
+
+
+def _described(path: Path, name: str | None, where: str, status: os.stat_result) -> DataFile:
     return DataFile(name or str(path), f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
 
 

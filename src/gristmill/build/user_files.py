@@ -14,7 +14,7 @@ from typing import Any
 
 from gristmill import config
 from gristmill.build.chains import find_members
-from gristmill.build.local import expand_local, local_file
+from gristmill.build.local import find_local
 from gristmill.build.source import DataFile
 from gristmill.errors import InvalidArgumentError
 from gristmill.files.data_files import DataFiles, parse_data_files, resolve_patterns
@@ -136,7 +136,7 @@ class _Finder:
         if scheme in ("file", "local"):
             base = self._base if isinstance(self._base, Path) else None
             path = pattern.removeprefix(f"{scheme}://")
-            return [local_file(found, folders=self._folders) for found in expand_local(path, base)]
+            return find_local(path, base, self._folders)
         if scheme in ("http", "https"):
             return [_url_file(pattern, self._client(), self._again, self._parts)]
         if pattern.startswith(_HUB_BUCKET):
