@@ -18,7 +18,7 @@ from tools.doc_blocks import code_blocks, console_commands
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "guide" / "air-gapped.md"
 DEMO = ROOT / "src" / "gristmill" / "demo" / "hub"
-_FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\n(?:<!-- not run.*\n)?```\w+\n(?P<text>.*?)```", re.DOTALL)
+_FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\n(?:<!-- not run[^\n]*\n)?```\w+\n(?P<text>.*?)```", re.DOTALL)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
