@@ -5,11 +5,11 @@ import time
 
 import pytest
 from huggingface_hub import get_session, set_client_factory
-from huggingface_hub.utils._http import default_client_factory
+from huggingface_hub.utils._http import default_client_factory, http_backoff
 
 from gristmill import config
 from gristmill.hub.careful import careful_requests
-from tests.hub.faulty import FaultyHub
+from tests.hub.faulty import FaultyHub, status
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def client():
 
 
 def state(client):
-    return client.timeout, list(client.event_hooks["request"])
+    return client.timeout, *(list(client.event_hooks[kind]) for kind in ("request", "response"))
 
 
 def test_for_a_time(client):
@@ -73,3 +73,15 @@ def test_bodies_are_sealed(client):
         client.get(f"{hub.url}/c")
     said = [seen.headers.get("content-digest") for seen in hub.seen]
     assert said == ["sha-256=:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs=:", None, None]
+
+
+def test_answers_that_came_otherwise_are_asked_for_again(client, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    digest = {"Content_Digest": "sha-256=:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs=:"}
+    with FaultyHub({}) as hub, careful_requests():
+        hub.script("/a", status(200, b"b", **digest), status(200, b"a", **digest))
+        assert http_backoff("GET", f"{hub.url}/a").content == b"a"
+        hub.script("/a", *[status(200, b"b", **digest)] * 9)
+        with pytest.raises(Exception, match="not those the server says it sent"):
+            client.get(f"{hub.url}/a")
+    assert {seen.headers["want-content-digest"] for seen in hub.seen} == {"sha-256=1"}

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,27 @@ def test_errors_of_ours_and_bugs_go_through():
 
     with pytest.raises(KeyError):
         remote.call("push", fail)
+
+
+def test_answers_without_what_they_should_hold(proxy, repo):
+    numbers(5).push_to_hub(REPO)
+
+    def nonsense(seen):
+        return 200
+
+    proxy.script("POST", "/preupload", *[nonsense] * 100)
+    with pytest.raises(HubResponseError, match="commit to org/new"):
+        numbers(6).push_to_hub(REPO)
+    assert load_dataset(REPO)["train"].num_rows == 5
+
+
+def test_a_client_that_stumbles_over_an_answer():
+    from huggingface_hub._commit_api import _validate_preupload_info
+
+    remote = write_errors.Remote(Target("http://hub", "dataset", REPO, "main"), RetryPolicy(1))
+    for given in (5, {"files": 5}):
+        with pytest.raises(HubResponseError, match="push"):
+            remote.call("push", partial(_validate_preupload_info, given))
 
 
 PROGRAM = """

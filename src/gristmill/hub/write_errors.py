@@ -99,6 +99,9 @@ class Remote:
                 return Transient(HubConnectionError.at_url(problem, self.target.page, None, _REMEDY))
         if type(error).__name__ == "HFValidationError":
             return InvalidArgumentError(f"Could not {doing}: {error}")
+        if isinstance(error, LookupError | TypeError | AttributeError) and _raised_by_client(error):
+            problem = f"Could not {doing}: the answer can't be understood ({type(error).__name__}: {error})"
+            return Transient(HubResponseError.at_url(problem, self.target.page, None, _REMEDY))
         if isinstance(error, RuntimeError | OSError | ValueError):
             problem = f"Could not {doing}: {shorten(str(error), 500)}"
             return self._error(HubResponseError, problem, self.target.page, None, _REMEDY)
@@ -145,6 +148,15 @@ class Remote:
     def _error(kind: type[HubError], problem: str, url: str, status: int | None, remedy: str) -> HubError:
         error: HubError = kind.at_url(problem, url, status, remedy)
         return error
+
+
+def _raised_by_client(error: BaseException) -> bool:
+    """Says whether it was huggingface_hub itself that stumbled, over an answer that is not what it expects."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] == "huggingface_hub"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
