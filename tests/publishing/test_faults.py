@@ -4,6 +4,7 @@ import hashlib
 import threading
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import HfApi
@@ -240,6 +241,7 @@ def test_a_client_that_stumbles_over_an_answer():
     from huggingface_hub._commit_api import _validate_preupload_info
 
     remote = write_errors.Remote(Target("http://hub", "dataset", REPO, "main"), RetryPolicy(1))
+    given: Any
     for given in (5, {"files": 5}):
         with pytest.raises(HubResponseError, match="push"):
             remote.call("push", partial(_validate_preupload_info, given))
