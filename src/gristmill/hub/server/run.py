@@ -19,6 +19,7 @@ import uvicorn
 from gristmill.errors import HubConnectionError, InvalidArgumentError
 from gristmill.files.http import origin
 from gristmill.hub.server.app import App
+from gristmill.hub.server.patience import PatientProtocol
 from gristmill.hub.server.zero_copy import with_zero_copy
 from gristmill.logging import get_logger
 
@@ -69,7 +70,7 @@ class _Server(uvicorn.Server):
                 with_zero_copy(app),
                 ssl_certfile=tls.cert if tls else None,
                 ssl_keyfile=tls.key if tls else None,
-                http="h11",
+                http=PatientProtocol,
                 ws="none",
                 lifespan="off",
                 loop="asyncio",
