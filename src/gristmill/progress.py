@@ -101,13 +101,16 @@ class _Silent:
 
 
 @contextlib.contextmanager
-def progress(description: str, total: int | None = None, unit: str = "rows") -> Iterator[Progress]:
+def progress(
+    description: str, total: int | None = None, unit: str = "rows", shown: bool = True
+) -> Iterator[Progress]:
     """Shows one bar for the length of a ``with`` block.
 
     Args:
         description: What is being done, a few words.
         total: How many units there are, if known.
         unit: ``"rows"``, ``"files"``, or ``"B"`` for bytes (then scaled to kB, MB, ...).
+        shown: False for no bar here, whatever is switched on.
 
     Yields:
         An object whose ``update(n)`` says that `n` more units are done. Silent when stderr is no terminal or bars
@@ -117,7 +120,7 @@ def progress(description: str, total: int | None = None, unit: str = "rows") -> 
         >>> with progress("reading", total=2) as bar:
         ...     _ = bar.update(2)
     """
-    if are_progress_bars_disabled() or not sys.stderr.isatty():
+    if not shown or are_progress_bars_disabled() or not sys.stderr.isatty():
         yield _Silent()
         return
     from tqdm.auto import tqdm

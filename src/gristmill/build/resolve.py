@@ -94,6 +94,8 @@ class Request:
         refetch: Fetch again what is downloaded.
         offline: Ask nobody over the network.
         streaming: Files are read as rows are asked for.
+        connect: Makes the Hub client, if the user said how.
+        downloads: Where copies from other file systems are kept, if the user said where.
     """
 
     name: str | None = None
@@ -108,10 +110,14 @@ class Request:
     refetch: bool = False
     offline: bool = False
     streaming: bool = False
+    connect: Callable[[], HubClient] | None = None
+    downloads: Path | None = None
 
     @cached_property
     def client(self) -> HubClient:
         """The Hub client, made when first needed."""
+        if self.connect is not None:
+            return self.connect()
         offline = self.offline or settings.HF_HUB_OFFLINE or settings.HF_DATASETS_OFFLINE
         return HubClient(token=self.token, offline=offline)
 
@@ -137,6 +143,7 @@ class Request:
                 self.storage_options,
                 again=self.refetch,
                 parts=self.streaming or self.columns is not None or self.filters is not None,
+                downloads=self.downloads,
             )
             return found[split]
 

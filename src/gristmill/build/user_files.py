@@ -72,6 +72,7 @@ def find_user_files(
     *,
     again: bool = False,
     parts: bool = False,
+    downloads: Path | None = None,
 ) -> dict[str, tuple[DataFile, ...]]:
     """Finds the files of each split that a user named.
 
@@ -83,6 +84,7 @@ def find_user_files(
             scheme alone.
         again: Fetch also what is here.
         parts: Parts of files may do: what is behind a URL is not fetched to know its version, if the server tells.
+        downloads: Where copies from other file systems are kept; `config.DOWNLOADED_DATASETS_PATH` if None.
 
     Returns:
         Split -> files.
@@ -93,7 +95,7 @@ def find_user_files(
         HubError: A repository or bucket named in a URL can't be read.
         FileError: Another file system refuses.
     """
-    finder = _Finder(base, client, storage_options or {}, again, parts)
+    finder = _Finder(base, client, storage_options or {}, again, parts, downloads)
     return {
         split: tuple(file for pattern in patterns for file in finder.find(pattern))
         for split, patterns in parse_data_files(data_files).items()
@@ -108,7 +110,9 @@ class _Finder:
         options: Mapping[str, Any],
         again: bool,
         parts: bool,
+        downloads: Path | None,
     ) -> None:
+        self._downloads = downloads or config.DOWNLOADED_DATASETS_PATH
         self._base = base
         self._client = client
         self._options = options
@@ -148,7 +152,10 @@ class _Finder:
             raise InvalidArgumentError.from_value("data_files", pattern, expected)
         own = self._options.get(scheme)
         options = own if isinstance(own, Mapping) else self._options
-        return [_remote_file(found, options, self._again) for found in find_remote(pattern, options)]
+        return [
+            _remote_file(found, options, self._again, self._downloads)
+            for found in find_remote(pattern, options)
+        ]
 
 
 def _enter(hop: str, file: DataFile, chain: str) -> list[DataFile]:
@@ -161,8 +168,8 @@ def _enter(hop: str, file: DataFile, chain: str) -> list[DataFile]:
     raise InvalidArgumentError.from_value("data_files", chain, f"one of these before a ::, {known}")
 
 
-def _remote_file(found: RemoteFile, options: Mapping[str, Any], again: bool) -> DataFile:
-    get = partial(fetch_remote, found, config.DOWNLOADED_DATASETS_PATH, options, again)
+def _remote_file(found: RemoteFile, options: Mapping[str, Any], again: bool, downloads: Path) -> DataFile:
+    get = partial(fetch_remote, found, downloads, options, again)
     ranges = None if again else partial(FileRanges.from_url, found.url, options)
     return DataFile(found.url, f"{found.url}:{found.identity}", found.size, get=get, ranges=ranges)
 

@@ -1,10 +1,17 @@
 """Files for builders: a URL or path in, a path on this machine out; archives extracted; sizes and hashes recorded."""
 
-from gristmill.download.config import DownloadConfig
-from gristmill.download.lazy import LazyPath
-from gristmill.download.manager import DownloadManager
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from gristmill.download.modes import DownloadMode, VerificationMode
-from gristmill.download.streaming import StreamingDownloadManager
+
+if TYPE_CHECKING:
+    from gristmill.download.config import DownloadConfig
+    from gristmill.download.lazy import LazyPath
+    from gristmill.download.manager import DownloadManager
+    from gristmill.download.streaming import StreamingDownloadManager
 
 __all__ = [
     "DownloadConfig",
@@ -14,3 +21,17 @@ __all__ = [
     "StreamingDownloadManager",
     "VerificationMode",
 ]
+
+_HOMES = {
+    "DownloadConfig": "download.config",
+    "DownloadManager": "download.manager",
+    "LazyPath": "download.lazy",
+    "StreamingDownloadManager": "download.streaming",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Each is loaded when it is asked for: most data needs no manager.
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"gristmill.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

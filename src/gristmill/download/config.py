@@ -14,13 +14,17 @@ __all__ = ["DownloadConfig"]
 class DownloadConfig:
     """How files are downloaded and extracted.
 
+    `load_dataset` reads archives and compressed files as they are: there, what is said of extracting has no effect, and
+    a warning says so; and no number of `max_retries` but 0 makes it try less often than four times.
+
     Attributes:
         cache_dir: Where downloads go; `config.DOWNLOADED_DATASETS_PATH` if None. What is extracted goes below it.
         force_download: Fetch again what is here.
         resume_download: Accepted; downloads that broke off are always gone on with.
         local_files_only: Only take what is here; nothing is asked for over the network.
-        proxies: Accepted and not used: set ``HTTP_PROXY`` and ``HTTPS_PROXY``.
-        user_agent: Accepted and not used.
+        proxies: ``"http"``, ``"https"`` -> URL of a proxy, for the Hub and other web servers; those that ``HTTP_PROXY``
+            and ``HTTPS_PROXY`` name if None.
+        user_agent: What to add to what Gristmill calls itself in requests.
         extract_compressed_file: Also extract what is downloaded, if it is an archive or compressed.
         force_extract: Extract again what is extracted.
         delete_extracted: Delete what was extracted once the dataset is prepared.
@@ -43,7 +47,7 @@ class DownloadConfig:
     resume_download: bool = False
     local_files_only: bool = False
     proxies: dict[str, Any] | None = None
-    user_agent: str | None = None
+    user_agent: str | dict[str, Any] | None = None
     extract_compressed_file: bool = False
     force_extract: bool = False
     delete_extracted: bool = False

@@ -6,7 +6,9 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
 from gristmill import config as settings
@@ -21,6 +23,7 @@ from gristmill.hub.client import HubClient
 from gristmill.hub.downloads import UrlCache
 
 _COPY_BYTES = 1 << 20
+_DOWNLOADS = 8
 _WEB = re.compile(r"https?://")
 
 
@@ -38,15 +41,43 @@ def extracted_folder(config: DownloadConfig) -> Path:
     return downloads_folder(config) / settings.EXTRACTED_DATASETS_DIR
 
 
-def make_client(config: DownloadConfig) -> HubClient:
-    """Makes the client that files are fetched with."""
+def make_client(config: DownloadConfig, patient: bool = False) -> HubClient:
+    """Makes the client that files are fetched with.
+
+    Args:
+        config: How.
+        patient: Try as often as a client by itself, unless more is asked for, or nothing but one attempt.
+
+    Raises:
+        InvalidArgumentError: The configuration holds a value that can't be used.
+    """
     offline = config.local_files_only or settings.HF_HUB_OFFLINE or settings.HF_DATASETS_OFFLINE
-    token = None if config.token is True else config.token
+    for name, least in (("max_retries", 0), ("num_proc", 1)):
+        value = getattr(config, name)
+        if not (type(value) is int and value >= least) and not (name == "num_proc" and value is None):
+            raise InvalidArgumentError.from_value(
+                f"download_config.{name}", value, f"a number, at least {least}"
+            )
+    attempts = config.max_retries + 1
+    if patient and config.max_retries:
+        attempts = max(attempts, RetryPolicy.attempts)
     client = HubClient(
-        token=token, offline=offline, policy=RetryPolicy(attempts=max(0, config.max_retries) + 1)
+        token=None if config.token is True else config.token,
+        offline=offline,
+        policy=RetryPolicy(attempts=attempts),
+        max_workers=config.num_proc or _DOWNLOADS,
+        proxies=config.proxies,
+        agent=_agent(config.user_agent),
+        show_progress=not config.disable_tqdm,
     )
-    client.downloads = UrlCache(downloads_folder(config), offline)
+    client.downloads = UrlCache(downloads_folder(config), offline, config.use_etag)
     return client
+
+
+def _agent(said: str | Mapping[str, Any] | None) -> str:
+    if isinstance(said, Mapping):
+        return "; ".join(f"{name}/{value}" for name, value in said.items())
+    return said or ""
 
 
 def absolute(path: str | os.PathLike[str], base: str) -> str:
@@ -98,7 +129,7 @@ def fetch_file(path: str, config: DownloadConfig, client: HubClient | None) -> P
             # Without its record, what is here counts as never downloaded.
             record = client.downloads.path(path)
             record.with_name(f"{record.name}.json").unlink(missing_ok=True)
-        return client.downloads.fetch(client.session, path, immutable=not config.use_etag)
+        return client.downloads.fetch(client.session, path)
     if path.startswith("hf://"):
         found_files = [
             file for files in find_user_files(path, None, lambda: client).values() for file in files

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import HubResponseError, InvalidArgumentError, shorten
 
@@ -14,15 +15,19 @@ CONNECT_TIMEOUT = 10.0
 _VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 
 
-def open_client(user_agent: str, timeout: float) -> httpx.Client:
+def open_client(
+    user_agent: str, timeout: float, proxies: Mapping[str, str | None] | None = None
+) -> httpx.Client:
     """Makes a pool of connections; nothing is asked for yet.
 
     Args:
         user_agent: What to call ourselves.
         timeout: Seconds without progress after which a request is given up.
+        proxies: ``"http"``, ``"https"`` or ``"all"``, or the beginning of a URL -> the proxy's URL, None for none; of
+            what is not named, the environment tells.
 
     Raises:
-        InvalidArgumentError: The environment names a proxy or certificates that can't be used.
+        InvalidArgumentError: `proxies` or the environment name a proxy or certificates that can't be used.
 
     Example:
         >>> with open_client("me", 5) as client:
@@ -31,19 +36,37 @@ def open_client(user_agent: str, timeout: float) -> httpx.Client:
     """
     import httpx
 
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=32)
+    # A proxy can't reach this machine's own ports, whatever HTTP_PROXY says; one that was asked for by name may.
+    mounts: dict[str, Any] = {"all://127.0.0.1": None, "all://localhost": None}
+    if proxies:
+        mounts = _transports(proxies, limits)
     try:
         return httpx.Client(
             timeout=httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout), pool=None),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
+            limits=limits,
             headers={"User-Agent": user_agent, "Accept-Encoding": "gzip"},
-            # A proxy can't reach this machine's own ports, whatever HTTP_PROXY says.
-            mounts={"all://127.0.0.1": None, "all://localhost": None},
+            mounts=mounts,
         )
     except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
         # An unknown kind of proxy, one that needs a library, or certificates that are not there.
         raise InvalidArgumentError(
             f"No connection can be set up: {error}. Check the environment variables {_VARIABLES}."
         ) from error
+
+
+def _transports(proxies: Mapping[str, str | None], limits: httpx.Limits) -> dict[str, Any]:
+    import httpx
+
+    try:
+        return {
+            start if "://" in start else f"{start}://": proxy
+            and httpx.HTTPTransport(proxy=proxy, limits=limits)
+            for start, proxy in proxies.items()
+        }
+    except (ValueError, TypeError, AttributeError, ImportError, httpx.InvalidURL) as error:
+        expected = f'a mapping such as {{"https": "http://proxy:3128"}} ({error})'
+        raise InvalidArgumentError.from_value("proxies", proxies, expected) from error
 
 
 def check_packing(response: httpx.Response, url: str) -> None:

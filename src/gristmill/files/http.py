@@ -119,6 +119,8 @@ class HttpSession:
         token: Bearer token, or None for anonymous requests.
         policy: How often and how fast to try again.
         timeout: Seconds without progress after which an attempt is given up; `config.GRISTMILL_TIMEOUT` if left out.
+        proxies: See `open_client`.
+        agent: What to add to what Gristmill calls itself.
 
     Example:
         >>> HttpSession("https://huggingface.co").policy.attempts
@@ -131,12 +133,16 @@ class HttpSession:
         token: str | None = None,
         policy: RetryPolicy | None = None,
         timeout: float | None = None,
+        proxies: Mapping[str, str | None] | None = None,
+        agent: str = "",
     ) -> None:
         self.endpoint = endpoint
         self.policy = policy or RetryPolicy()
         self._origin = origin(endpoint)
         self._token = token
         self._timeout = timeout
+        self._proxies = proxies
+        self._agent = f"{user_agent()}; {agent}" if agent else user_agent()
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
         self._pid = 0
@@ -164,7 +170,7 @@ class HttpSession:
             # A forked child must not talk over its parent's sockets.
             if self._client is None or self._pid != os.getpid():
                 wait = config.GRISTMILL_TIMEOUT if self._timeout is None else self._timeout
-                self._client = open_client(user_agent(), wait)
+                self._client = open_client(self._agent, wait, self._proxies)
                 self._pid = os.getpid()
                 # Nobody has to close a client by hand: its sockets go with the session.
                 weakref.finalize(self, _close_own, self._client, self._pid)

@@ -6,6 +6,7 @@ where that has it. One load of a repository with n files costs 2 + n requests, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from gristmill import config
@@ -42,6 +43,9 @@ class HubClient:
         offline: Whether the cache has to do; `config.HF_HUB_OFFLINE` if left out.
         policy: How often and how fast to try again.
         max_workers: Most downloads at a time.
+        proxies: ``"http"`` or ``"https"`` -> the URL of a proxy; those of the environment if left out.
+        agent: What to add to what Gristmill calls itself in requests.
+        show_progress: Whether downloads have a bar.
 
     Example:
         >>> client = HubClient("https://huggingface.co")
@@ -57,6 +61,9 @@ class HubClient:
         offline: bool | None = None,
         policy: RetryPolicy | None = None,
         max_workers: int = 8,
+        proxies: Mapping[str, str | None] | None = None,
+        agent: str = "",
+        show_progress: bool = True,
     ) -> None:
         self.endpoint = (endpoint or config.HF_ENDPOINT).rstrip("/")
         # Before the token is looked for: huggingface_hub, asked for it, stumbles over an endpoint that is none.
@@ -69,7 +76,9 @@ class HubClient:
         self.cache_dir = Path(cache_dir or config.HF_HUB_CACHE)
         self.offline = config.HF_HUB_OFFLINE if offline is None else offline
         self.max_workers = max_workers
-        self.session = HttpSession(self.endpoint, None if self.offline else find_token(token), policy)
+        self.show_progress = show_progress
+        found = None if self.offline else find_token(token)
+        self.session = HttpSession(self.endpoint, found, policy, proxies=proxies, agent=agent)
         self.downloads = UrlCache(config.DOWNLOADED_DATASETS_PATH, self.offline)
         self._renamed: set[str] = set()  # old names that were told of
 

@@ -34,10 +34,12 @@ class UrlCache:
     Attributes:
         folder: Where it is, `config.DOWNLOADED_DATASETS_PATH` as a rule.
         offline: Whether what is here has to do.
+        asks: Whether the server is asked if what is here has changed; otherwise that stays.
     """
 
     folder: Path
     offline: bool = False
+    asks: bool = True
 
     def path(self, url: str) -> Path:
         """Where the content of a URL is, or will be."""
@@ -68,7 +70,7 @@ class UrlCache:
         """
         origin(url)
         here = self.find(url)
-        if here is not None and (self.offline or (immutable and not again)):
+        if here is not None and (self.offline or ((immutable or not self.asks) and not again)):
             return here
         if self.offline:
             remedy = "Unset HF_HUB_OFFLINE, or run this once online with the same cache"

@@ -48,6 +48,7 @@ class Connection(Protocol):
     cache_dir: Path
     offline: bool
     max_workers: int
+    show_progress: bool
 
 
 @dataclass
@@ -293,7 +294,7 @@ class PinnedRepo:
         if needed > free:
             raise DiskFullError.from_sizes(folder, needed, free)
         counting = threading.Lock()
-        with progress(f"Downloading {self.repo_id}", needed, "B") as bar:
+        with progress(f"Downloading {self.repo_id}", needed, "B", self.client.show_progress) as bar:
 
             def report(size: int) -> None:
                 with counting:

@@ -6,12 +6,14 @@ import dataclasses
 import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gristmill import config
 from gristmill.build.resolve import Request
-from gristmill.download import DownloadMode
+from gristmill.download import DownloadConfig, DownloadMode
+from gristmill.download.fetching import downloads_folder, make_client
 from gristmill.download.modes import parse_choice
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _log = get_logger(__name__)
+_OF_EXTRACTING = ("extract_compressed_file", "force_extract", "delete_extracted", "extract_on_the_fly")
 
 DataFilesArgument = str | Path | Sequence[Any] | Mapping[str, Any]
 
@@ -128,11 +131,12 @@ def make_request(
             'copy in Parquet (revision="refs/convert/parquet" on the Hub)'
         )
     old_token = options.pop("use_auth_token", None)
-    for candidate in (old_token, getattr(download_config, "token", None)):
+    how = _download_config(download_config)
+    for candidate in (old_token, getattr(how, "token", None)):
         token = candidate if token is None else token
     columns, filters = options.pop("columns", None), options.pop("filters", None)
     _check_spelling(options, list(arguments))
-    more = getattr(download_config, "storage_options", None) or {}
+    more = getattr(how, "storage_options", None) or {}
     for what, value in (("storage_options", storage_options or {}), ("download_config", more)):
         if not isinstance(value, Mapping):
             raise InvalidArgumentError.from_value(what, value, "a dict of options")
@@ -147,11 +151,31 @@ def make_request(
         # True has always meant "the token of the login", which is what None means.
         token=None if token is True else token,
         storage_options={**more, **(storage_options or {})},
-        refetch=download_mode is DownloadMode.FORCE_REDOWNLOAD
-        or bool(getattr(download_config, "force_download", False)),
-        offline=bool(getattr(download_config, "local_files_only", False)),
+        refetch=download_mode is DownloadMode.FORCE_REDOWNLOAD or (how is not None and how.force_download),
+        offline=how is not None and how.local_files_only,
         streaming=streaming,
+        connect=None if how is None else partial(make_client, dataclasses.replace(how, token=token), True),
+        downloads=None if how is None else downloads_folder(how),
     )
+
+
+def _download_config(said: Any) -> DownloadConfig | None:
+    """Checks a `DownloadConfig`, or another object with its attributes, and tells of those that have no effect here."""
+    if said is None:
+        return None
+    known = {field.name for field in dataclasses.fields(DownloadConfig)}
+    if isinstance(said, Mapping) or not known & set(dir(said)):
+        raise InvalidArgumentError.from_value("download_config", said, "a DownloadConfig")
+    how = DownloadConfig(**{name: getattr(said, name) for name in known if hasattr(said, name)})
+    idle = [name for name in _OF_EXTRACTING if getattr(how, name)]
+    if idle:
+        _log.warning(
+            "download_config: %s has no effect on loading, which reads archives and compressed files as they are",
+            ", ".join(idle),
+        )
+    if how.download_desc is not None:
+        _log.warning("download_config: download_desc has no effect on loading, which says what it downloads")
+    return how
 
 
 def _text(argument: str, value: object) -> str:

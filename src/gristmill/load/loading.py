@@ -6,7 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gristmill.arguments import skips_errors
 from gristmill.build.combine import info_of
@@ -17,7 +17,6 @@ from gristmill.download import DownloadMode, VerificationMode
 from gristmill.download.modes import parse_choice
 from gristmill.engine.tasks import check_num_proc
 from gristmill.features import Features
-from gristmill.iterable import IterableDataset
 from gristmill.load.arguments import (
     DataFilesArgument,
     make_request,
@@ -27,9 +26,11 @@ from gristmill.load.arguments import (
     parse_revision,
 )
 from gristmill.load.finding import Settings, find_dataset
-from gristmill.load.streaming import stream_found
 from gristmill.load.verification import check_files, check_splits
 from gristmill.splits import ReadInstruction, SplitBase
+
+if TYPE_CHECKING:
+    from gristmill.iterable import IterableDataset
 
 __all__ = ["load_dataset"]
 
@@ -136,7 +137,7 @@ def load_dataset(
             tuple or dict of these; all splits if left out.
         cache_dir: Where prepared data goes; `config.HF_DATASETS_CACHE` if left out.
         features: What the columns shall be; each value is checked.
-        download_config: Its ``token``, ``storage_options``, ``force_download`` and ``local_files_only`` are used.
+        download_config: How to download, see `DownloadConfig`; what has no effect here is told by a warning.
         download_mode: ``"reuse_cache_if_exists"`` prepares again what is prepared, ``"force_redownload"`` fetches the data
             files again as well.
         verification_mode: ``"basic_checks"`` (if left out) compares splits and their rows with the card,
@@ -214,6 +215,8 @@ def load_dataset(
     with contextlib.closing(request):
         found = find_dataset(parse_path(path), parse_revision(revision), request, settings)
         if streaming:
+            from gristmill.load.streaming import stream_found
+
             return stream_found(found, split, skips)
         wanted: Any = {name: name for name in found.known} if split is None else split
         opened = found.open(split_names(wanted, found.known, found.where))
