@@ -27,7 +27,7 @@ from gristmill.files.compression import compression_suffix
 from gristmill.files.remote import local_path, upload_files
 from gristmill.files.temporary import temporary_prefix
 from gristmill.formats.exporting import check_target, opened_target
-from gristmill.formats.registry import get_format
+from gristmill.formats.registry import get_writer
 from gristmill.table.view import View
 
 _ROWS = 10_000
@@ -82,7 +82,7 @@ class _Writer:
     options: Mapping[str, Any]
 
     def to(self, target: Any, rows: tuple[int, int] | None = None) -> int:
-        return get_format(self.format).write(
+        return get_writer(self.format)(
             self._batches(rows or (0, self.view.num_rows)), target, schema=self.schema, **self.options
         )
 

@@ -22,7 +22,7 @@ from gristmill.features.cast import cast_array
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.infer import Clash, to_text, unify_schemas
 from gristmill.features.schema import Features
-from gristmill.formats.base import Batches, Format, Target, output
+from gristmill.formats.base import Batches, Format, Target
 from gristmill.formats.csv_cells import cell_batches, column_names
 from gristmill.formats.csv_loose import cells_by_head, parts_by_row
 from gristmill.formats.csv_made import makers
@@ -115,32 +115,13 @@ class CsvFormat(Format[CsvOptions]):
         return to_text
 
     def write(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        target: Target,
-        *,
-        schema: pa.Schema,
-        compression: str | None = "infer",
-        **options: Any,
+        self, batches: Iterable[pa.RecordBatch], target: Target, *, schema: pa.Schema, **options: Any
     ) -> int:
-        """Writes CSV: a header, cells quoted where needed, numbers so that they read back equal.
-
-        Args:
-            batches: See `Format.write`.
-            target: See `Format.write`.
-            schema: See `Format.write`.
-            compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, None, or ``"infer"`` from the target's suffix.
-            **options: ``sep``, ``header``, ``na_rep``, see `csv_write.write_csv`.
-
-        Returns:
-            Number of bytes written, before compression.
-        """
+        """Writes CSV, see `write_csv_file`."""
         # Loaded here: reading has no use for it.
-        from gristmill.formats.csv_write import write_csv
+        from gristmill.formats.csv_write import write_csv_file
 
-        with output(target, compression) as out:
-            write_csv(batches, out, schema, **options)
-            return out.count
+        return write_csv_file(batches, target, schema=schema, **options)
 
 
 def _by_row(

@@ -12,14 +12,9 @@ from typing import Any, Literal
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features.kinds import Value
 from gristmill.files.compression import compression_suffix
+from gristmill.formats.csv_missing import MISSING
 
 __all__ = ["MISSING", "CsvOptions"]
-
-# What counts as missing in an unquoted cell by default; the same list as in pandas, which users know.
-MISSING = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
-)  # fmt: skip
 
 _DTYPES: dict[object, str] = {
     str: "string", "str": "string", "object": "string", "category": "string",
