@@ -11,6 +11,7 @@ from gristmill import config, load_dataset
 from gristmill.download import DownloadConfig, DownloadManager
 from gristmill.errors import HubConnectionError, InvalidArgumentError, OfflineError, RateLimitedError
 from gristmill.files.retry import RetryPolicy
+from gristmill.hub.transfer import run_parallel
 from gristmill.load import arguments
 from tests.hub.faulty import REPO, FaultyHub, hang_up, status
 
@@ -150,12 +151,12 @@ def test_max_retries(server):
 def test_num_proc(server, monkeypatch):
     server.files |= {f"data/part-{number}.csv": b"a\n%d\n" % number for number in range(6)}
     seen = []
-    from gristmill.hub import pinned
 
-    run = pinned.run_parallel
-    monkeypatch.setattr(
-        pinned, "run_parallel", lambda one, items, workers: seen.append(workers) or run(one, items, workers)
-    )
+    def counted(one, items, workers):
+        seen.append(workers)
+        return run_parallel(one, items, workers)
+
+    monkeypatch.setattr("gristmill.hub.pinned.run_parallel", counted)
     load_dataset(REPO, download_config=DownloadConfig(num_proc=2), split="train")
     assert set(seen) == {2}
     urls = [f"{server.url}/data/part-{number}.csv" for number in range(6)]
@@ -189,7 +190,7 @@ def test_storage_options(server):
 
     given = []
 
-    class Recorded(MemoryFileSystem):
+    class Recorded(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
         protocol = "recorded"
         cachable = False
 

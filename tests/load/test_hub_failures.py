@@ -221,7 +221,7 @@ def test_a_lost_repository_tells_of_what_was_prepared(hub):
 
 
 def test_a_long_wait_is_announced(hub, monkeypatch, warnings_said):
-    waited = []
+    waited: list[float] = []
     monkeypatch.setattr(resolve, "HubClient", partial(HubClient, policy=RetryPolicy(sleep=waited.append)))
     hub.script(STEPS["tree"], status(429, Retry_After="60"))
     assert load_dataset(REPO, split="train")["a"][:] == [1, 2]

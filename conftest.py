@@ -1,0 +1,54 @@
+"""What all tests and doctests share: caches and a working folder of their own, and a guard that both stay clean."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says how busy the machine is, not whether a law holds.
+settings.register_profile("gristmill", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("gristmill")
+
+# Before anything reads them: the developer's caches, tokens and Hub are none of the tests' business. Processes that
+# tests start inherit this.
+_OWN = Path(tempfile.mkdtemp(prefix="gristmill-tests-")).resolve()
+_HOME, _HERE = _OWN / "hf", _OWN / "here"
+for _name in list(os.environ):
+    if _name.startswith(("HF_", "HUGGINGFACE_", "HUGGING_FACE_")):
+        del os.environ[_name]
+os.environ["HF_HOME"] = str(_HOME)
+os.environ["HF_XET_CACHE"] = str(_OWN / "xet")  # hf_xet writes logs whoever uses it, and however
+for _folder in (_HOME, _HERE):
+    _folder.mkdir()
+
+
+def pytest_unconfigure() -> None:
+    """Takes the folders away; a worker of pytest-xdist ends without what `atexit` knows."""
+    shutil.rmtree(_OWN, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_the_session() -> Iterator[None]:
+    """Tests run in an empty folder of their own, so that a stray file is seen, and is no part of a checkout."""
+    before = Path.cwd()
+    os.chdir(_HERE)
+    yield
+    os.chdir(before)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Fails a test that writes into the caches of whoever runs it, or into the working folder."""
+    yield
+    left = sorted(path for folder in (_HOME, _HERE) for path in folder.rglob("*") if not path.is_dir())
+    for folder in (_HOME, _HERE):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    os.chdir(_HERE)
+    assert not left, f"left behind; tests write to tmp_path and to caches of their own: {left}"
