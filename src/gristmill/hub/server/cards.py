@@ -23,8 +23,14 @@ _TAGGED = (
     "license",
     "size_categories",
     "annotations_creators",
+    "language_creators",
+    "multilinguality",
+    "source_datasets",
+    "benchmark",
     "modality",
 )
+
+_PLAIN = ("tags", "pipeline_tag", "library_name", "sdk")
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,8 @@ class ServedCard:
         """The tags a Hub makes of a card: ``license:mit``, ``language:en``, and those of its ``tags``."""
         head = self.metadata or {}
         tags = [f"{key}:{value}" for key in _TAGGED for value in _texts(head.get(key))]
-        return list(dict.fromkeys([*tags, *_texts(head.get("tags"))]))
+        plain = [tag for key in _PLAIN for tag in _texts(head.get(key))]
+        return list(dict.fromkeys([*tags, *plain]))
 
 
 class CardCache:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from typing import Any
 
 from starlette.requests import Request
@@ -19,7 +20,8 @@ from gristmill.logging import get_logger
 
 _logger = get_logger(__name__)
 _PAGE = 1000
-_SORTS = ("lastModified", "createdAt", "downloads", "likes", "trendingScore")
+_TIMES = ("lastModified", "createdAt")
+_SORTS = (*_TIMES, "downloads", "likes", "trendingScore")
 
 
 async def list_repos(served: Served, request: Request, values: dict[str, str]) -> Response:
@@ -27,15 +29,24 @@ async def list_repos(served: Served, request: Request, values: dict[str, str]) -
     query = request.query_params
     caller = served.caller(request)
     limit = number(query.get("limit"), _PAGE, _PAGE)
-    start = _offset(query.get("cursor"))
+    sort = query.get("sort", "")
+    if sort and sort not in _SORTS:
+        raise bad_request(f"sort must be one of {', '.join(_SORTS)}.")
     matching = await served.call(_matching, served, request, caller, values["type"])
+    down = query.get("direction", "-1") == "-1"
+    matching.sort(key=lambda item: item[0].id)
+    matching.sort(key=lambda item: item[1].get(sort, 0), reverse=down)
+    # A page begins behind the last one of the page before, so that repositories which come and go shift nothing.
+    after = _read_cursor(query.get("cursor"), sort)
+    rest = [item for item in matching if after is None or _is_behind(item, after, sort, down)]
     headers = {}
-    if len(matching) > start + limit:
-        cursor = base64.urlsafe_b64encode(str(start + limit).encode()).decode()
-        headers["Link"] = next_link(served, request, cursor)
+    if len(rest) > limit:
+        last, about = rest[limit - 1]
+        cursor = json.dumps([about.get(sort, 0), last.id]).encode()
+        headers["Link"] = next_link(served, request, base64.urlsafe_b64encode(cursor).decode())
     keys, full = asked_keys(request), flag(query.get("full"))
     told = []
-    for repo, short in matching[start : start + limit]:
+    for repo, short in rest[:limit]:
         head = short
         if full or {"sha", "siblings", "usedStorage", "mainSize"} & set(keys):
             head = await served.in_turn(
@@ -51,6 +62,7 @@ def _matching(
     query = request.query_params
     words = [word.lower() for word in query.getlist("search")]
     tags, author, gated = query.getlist("filter"), query.get("author"), query.get("gated")
+    tags += query.getlist("pipeline_tag")
     found = []
     for repo in served.hub.repos(type):
         if not all(word in repo.id.lower() for word in words):
@@ -70,19 +82,26 @@ def _matching(
         wanted = all(tag in head["tags"] for tag in tags)
         if wanted and (gated is None or bool(head["gated"]) == flag(gated)):
             found.append((repo, head))
-    sort = query.get("sort")
-    if sort is not None:
-        if sort not in _SORTS:
-            raise bad_request(f"sort must be one of {', '.join(_SORTS)}.")
-        found.sort(key=lambda item: item[1][sort], reverse=query.get("direction", "-1") == "-1")
     return found
 
 
-def _offset(cursor: str | None) -> int:
+def _read_cursor(cursor: str | None, sort: str) -> tuple[Any, str] | None:
+    if not cursor:
+        return None
     try:
-        return int(base64.urlsafe_b64decode(cursor)) if cursor else 0
-    except (binascii.Error, ValueError) as error:
+        value, id = json.loads(base64.urlsafe_b64decode(cursor))
+        if not isinstance(id, str) or not isinstance(value, str if sort in _TIMES else int):
+            raise ValueError("made up")
+    except (binascii.Error, ValueError, TypeError, RecursionError) as error:
         raise bad_request("The cursor is not one that this server gave out.") from error
+    return value, id
+
+
+def _is_behind(item: tuple[Repo, dict[str, Any]], after: tuple[Any, str], sort: str, down: bool) -> bool:
+    value = item[1].get(sort, 0)
+    if value != after[0]:
+        return bool(value < after[0] if down else value > after[0])
+    return item[0].id > after[1]
 
 
 async def whoami(served: Served, request: Request, _values: dict[str, str]) -> Response:

@@ -12,6 +12,7 @@ from gristmill.hub.server.hashing import pointer_text
 from gristmill.hub.server.snapshots import Commit, Entry, Folder, Snapshot
 
 COMMIT_TITLE = "Content of the folder"
+_OF_THE_CARD = {"models": ("pipeline_tag", "library_name"), "spaces": ("sdk",)}
 
 
 def time_text(seconds: float) -> str:
@@ -85,6 +86,10 @@ def repo_head(
     }
     if type == "models":
         told["modelId"] = id
+    for key in _OF_THE_CARD.get(type, ()):
+        value = (card.metadata or {}).get(key)
+        if isinstance(value, str):
+            told[key] = value
     if card.metadata is not None:
         told["cardData"] = dict(card.metadata)
     return told
