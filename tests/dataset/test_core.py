@@ -347,4 +347,4 @@ def test_dicts_of_splits(ds):
         assert parts["train"].format["type"] == "numpy"
     assert parts["train"].format["type"] is None
     with pytest.raises(InvalidArgumentError, match="not a Dataset"):
-        DatasetDict({"train": 3}).remove_columns("a")  # type: ignore[dict-item]
+        DatasetDict({"train": 3}).remove_columns("a")

@@ -14,6 +14,7 @@ import pyarrow as pa
 from gristmill.arguments import check_columns
 from gristmill.calling.awaiting import is_async, run_together
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
+from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
 from gristmill.formatting.lazy import Block, missing_column
@@ -262,9 +263,10 @@ LAZY_FORMATS = frozenset({None, "numpy", "torch", "jax", "tensorflow"})
 def as_table(answer: Any) -> pa.Table | None:
     """Gives a table that a function returned as an Arrow table; None if it returned something else."""
     table = _table_of(answer)
-    if table is not None:
-        check_names(table.column_names)
-    return table
+    if table is None:
+        return None
+    check_names(table.column_names)
+    return own_types(table)
 
 
 def _table_of(answer: Any) -> pa.Table | None:

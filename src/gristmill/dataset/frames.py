@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
+from gristmill.formatting.as_polars import to_frame
 from gristmill.optional import require
 from gristmill.table.view import View
 
@@ -25,12 +25,6 @@ def to_polars(
     Raises:
         MissingDependencyError: polars is not installed.
     """
-    polars = require("polars", "to_polars")
-
-    def frame(table: pa.Table) -> Any:
-        return polars.from_arrow(table, schema_overrides=schema_overrides, rechunk=rechunk)
-
-    def frames(size: int) -> Iterator[Any]:
-        return (frame(table) for table in view.blocks(size))
-
-    return frame(view.table()) if batch_size is None else frames(batch_size)
+    require("polars", "to_polars")
+    frame = partial(to_frame, schema_overrides=schema_overrides, rechunk=rechunk)
+    return frame(view.table()) if batch_size is None else map(frame, view.blocks(batch_size))

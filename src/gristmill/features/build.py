@@ -20,12 +20,12 @@ import pyarrow as pa
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError, shorten
 from gristmill.features.cast import cast_array, cast_table
 from gristmill.features.columnless import without_columns
-from gristmill.features.convert import to_arrow_type
+from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.encode import encode_value, needs_encoding
 from gristmill.features.infer import TypeConflict, unify_types
 from gristmill.features.kinds import FeatureType, is_text
 from gristmill.features.schema import Features
-from gristmill.features.visit import storage_type, with_type
+from gristmill.features.visit import has_extension, storage_type, with_type
 
 __all__ = ["array_from_values", "columns_of_rows", "table_from_columns", "table_from_rows"]
 
@@ -180,8 +180,15 @@ def array_from_values(
     except RecursionError as error:
         raise CastError.at("values are nested too deep", file=file, column=column) from error
     if feature is None:
-        return built
+        return _own(built)
     return cast_array(built, feature, column=column, file=file, first_row=first_row)
+
+
+def _own(array: Any) -> Any:
+    """Puts what a type of Arrow's own, such as that of UUIDs, is stored as in its place."""
+    if not has_extension(array.type) or to_arrow_type(feature := from_arrow_type(array.type)) == array.type:
+        return array
+    return cast_array(array, feature)
 
 
 def _worded(conflict: _Conflict, column: str | None, file: object, first_row: int) -> Exception:
@@ -283,6 +290,10 @@ def _build_list(values: list[Any]) -> Any:
         return _arrow(
             values, pa.timestamp("ns", found.tz) if pa.types.is_timestamp(found) else pa.duration("ns")
         )
+    if len(kinds) == 1 and (type_ := _PLAIN_TYPES.get(next(iter(kinds)))) is not None:
+        # A type that is known need not be looked for; what does not fit it has an answer below.
+        with contextlib.suppress(pa.ArrowException, OverflowError, ValueError):
+            return pa.array(values, type_)
     if len(kinds) == 1 or kinds <= {int, float}:
         return _arrow(values)
     return _build_mixed(values)

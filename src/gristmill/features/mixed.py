@@ -67,10 +67,11 @@ def array_of_mixed(
     else:
         if not by_keys or not pa.types.is_nested(built.type):
             return built
-    feature = feature_of_mixed(list(values), by_keys=by_keys)
     try:
+        feature = feature_of_mixed(list(values), by_keys=by_keys)
         return array_from_values(values, feature, column=column, file=file, first_row=first_row)
-    except CastError as error:
+    except (CastError, RecursionError) as error:
+        # The clash knows column and row; values nested without end are not asked again.
         raise error if clash is None else clash from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -27,11 +27,33 @@ def _taken_by_polars(table: pa.Table) -> Iterator[None]:
         ) from error
 
 
+def to_frame(
+    table: pa.Table, schema_overrides: Mapping[str, Any] | None = None, rechunk: bool = False
+) -> Any:
+    """Makes a polars frame; Arrow's memory is used as it is.
+
+    Args:
+        table: The rows.
+        schema_overrides: Types of columns in polars.
+        rechunk: Join the pieces of each column.
+
+    Raises:
+        DataError: polars can't hold a column.
+        MissingDependencyError: polars is not installed.
+    """
+    polars = require("polars", "Rows as polars frames")
+    with _taken_by_polars(table):
+        frame = polars.from_arrow(table, schema_overrides=schema_overrides, rechunk=rechunk)
+    if frame.columns != table.column_names and len(frame.columns) == table.num_columns:
+        frame.columns = table.column_names  # polars calls a column without a name "column_0"
+    return frame
+
+
 class PolarsFormatter:
     """Batches and rows as polars frames, columns as series; Arrow's memory is used as it is."""
 
     def __init__(self) -> None:
-        self._polars: Any = require("polars", 'The format "polars"')
+        require("polars", 'The format "polars"')
 
     def column(self, name: str, values: pa.ChunkedArray) -> Any:
         """Converts one column to a series."""
@@ -39,8 +61,7 @@ class PolarsFormatter:
 
     def batch(self, table: pa.Table) -> Any:
         """Converts a table to a frame."""
-        with _taken_by_polars(table):
-            return self._polars.from_arrow(table, rechunk=False)
+        return to_frame(table)
 
     def rows(self, table: pa.Table) -> list[Any]:
         """Converts a table to frames of one row."""

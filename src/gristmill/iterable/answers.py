@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.calling.caller import as_table
+from gristmill.calling.masks import length_of
 from gristmill.errors import TransformOutputError, shorten
+from gristmill.features.build import array_from_values
 from gristmill.formatting import LazyBatch
 from gristmill.iterable.block import Block, Columns, Row, gathered, join, parts_of
 from gristmill.table.selection import IndexVector
@@ -227,11 +229,12 @@ def _column(name: str, key: Any, values: Any, start: int) -> Any:
         raise TransformOutputError(
             f"{name} returned a dict with the key {key!r} (row {start}); column names are strings."
         )
-    if isinstance(values, pa.Array):
-        return pa.chunked_array([values])
-    if isinstance(values, pa.ChunkedArray | list):
+    if isinstance(values, list):
         return values
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        array = array_from_values(values, column=key)
+        return pa.chunked_array([array]) if isinstance(array, pa.Array) else array
+    if isinstance(values, str | bytes | Mapping) or length_of(values) is None:
         raise TransformOutputError(
             f'{name} returned {shorten(values, 60)} for column "{key}" (row {start}); with batched=True it must be a list '
             "or array with one value a row."

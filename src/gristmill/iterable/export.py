@@ -15,12 +15,12 @@ from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import to_arrow_type
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.formats.exporting import check_target, opened_target
-from gristmill.formats.registry import get_format
+from gristmill.formats.registry import get_writer
 from gristmill.formatting import FormatSpec
+from gristmill.formatting.as_polars import to_frame
 from gristmill.iterable.block import Block, Columns, join
 from gristmill.iterable.seen import batch_in
 from gristmill.iterable.walking import Walk
-from gristmill.optional import require
 
 _ROWS = 10_000
 
@@ -56,8 +56,7 @@ def to_polars(block: Block, overrides: Mapping[str, Any] | None, rechunk: bool) 
     Raises:
         MissingDependencyError: polars is not installed.
     """
-    polars = require("polars", "to_polars")
-    return polars.from_arrow(block.table()[0], schema_overrides=overrides, rechunk=rechunk)
+    return to_frame(block.table()[0], overrides, rechunk)
 
 
 @contextlib.contextmanager
@@ -136,7 +135,7 @@ def write_stream(
             for batch in (table.to_batches() if isinstance(table, pa.Table) else [table])
         )
         with opened_target(target, storage_options) as opened:
-            return get_format(format).write(batches, opened, schema=schema, **options)
+            return get_writer(format)(batches, opened, schema=schema, **options)
 
 
 def write_database(

@@ -151,6 +151,9 @@ def polars_to_table(frame: Any, features: Features | None) -> pa.Table:
     frame = frame.collect() if hasattr(frame, "collect") else frame
     if not hasattr(frame, "to_arrow"):
         raise InvalidArgumentError.from_value("df", frame, "a polars.DataFrame")
+    for name in frame.columns:
+        if "\0" in name:  # which polars can't hand over, and panics
+            raise InvalidArgumentError.from_value("the name of a column", name, "a name without a zero byte")
     table = frame.to_arrow()
     # Categories and views are ways to store text; the column is the text.
     wanted = Features.from_arrow_schema(table.schema) if features is None else features
