@@ -7,20 +7,18 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.build.user_files import plain_name
 from gristmill.errors import HubResponseError, RangeIgnoredError
 from gristmill.files.split_names import is_archive_file
 from gristmill.formats.base import columns_needed
-from gristmill.formats.parquet import possible_groups
 from gristmill.formats.source import SourceFile
-from gristmill.hub.transfer import run_parallel
 from gristmill.logging import get_logger
-from gristmill.partial.intervals import total
-from gristmill.partial.parquet import RemoteParquet
-from gristmill.partial.stream import KeptHead, RangedStream
+
+if TYPE_CHECKING:
+    from gristmill.partial.parquet import RemoteParquet
 
 __all__ = ["closing_files", "ready_files", "streamed_file"]
 
@@ -52,6 +50,8 @@ def ready_files(source: SplitSource, whole: bool = False) -> list[SourceFile]:
     """
     found: dict[int, SourceFile] = {}
     if not whole and _may_be_parts(source):
+        from gristmill.hub.transfer import run_parallel
+
         candidates = [number for number, file in enumerate(source.files) if _may_be_part(file)]
 
         def look(number: int, stop: threading.Event) -> SourceFile | None:
@@ -91,6 +91,9 @@ def _may_be_part(file: DataFile) -> bool:
 
 def _part(source: SplitSource, file: DataFile) -> SourceFile | None:
     """Opens a file in part; None if it has to be fetched whole, or may as well."""
+    # What deals with parts of files is loaded where there are any.
+    from gristmill.partial.parquet import RemoteParquet
+
     assert file.ranges is not None  # the caller looked
     try:
         ranges = file.ranges()
@@ -105,6 +108,9 @@ def _part(source: SplitSource, file: DataFile) -> SourceFile | None:
 
 
 def _bytes_needed(remote: RemoteParquet, columns: Sequence[str] | None, filters: Any) -> int:
+    from gristmill.formats.parquet import possible_groups
+    from gristmill.partial.intervals import total
+
     groups = possible_groups(remote.source_file(), filters)
     return total(remote.ranges(groups, remote.known(columns_needed(columns, filters))))
 
@@ -132,9 +138,13 @@ def streamed_file(file: DataFile, format: str) -> SourceFile | None:
         if isinstance(ranges, Path):
             return SourceFile(ranges, file.name)
         if is_parquet:
+            from gristmill.partial.parquet import RemoteParquet
+
             return RemoteParquet.from_ranges(ranges, file.name, scratch=True).source_file()
     except RangeIgnoredError as error:
         _log.info("%s can't be read in part and is fetched whole: %s", file.name, error)
         return None
+    from gristmill.partial.stream import KeptHead, RangedStream
+
     opened: Any = partial(RangedStream, KeptHead(ranges))
     return SourceFile(Path(file.name), file.name, open=opened, version=ranges.identity)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import config as settings
 from gristmill.build.local import list_folder, local_file
@@ -16,10 +16,12 @@ from gristmill.errors import CardError, DatasetScriptError, InvalidArgumentError
 from gristmill.files.borders import reading
 from gristmill.files.data_files import config_names, default_config
 from gristmill.files.patterns import PathIndex
-from gristmill.hub.buckets import Bucket, version_of
 from gristmill.hub.card import DatasetCard, parse_card
-from gristmill.hub.client import PinnedRepo
 from gristmill.logging import get_logger
+
+if TYPE_CHECKING:
+    from gristmill.hub.buckets import Bucket
+    from gristmill.hub.client import PinnedRepo
 
 __all__ = ["Place", "bucket_place", "folder_place", "repo_place"]
 
@@ -176,6 +178,8 @@ def bucket_place(bucket: Bucket, lenient: bool = False) -> Place:
         CardError: Its card can't be used.
         HubError: The Hub refuses or can't be reached.
     """
+    from gristmill.hub.buckets import version_of
+
     offset = len(bucket.folder) + 1 if bucket.folder else 0
     files = bucket.files()
     listed = {file.path[offset:]: file for file in files}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import FileMissingError
 from gristmill.features import Features
 from gristmill.info import DatasetInfo
-from gristmill.partial.source import RangeSource
+
+if TYPE_CHECKING:
+    from gristmill.partial.source import RangeSource
 
 
 @dataclass(frozen=True)

@@ -305,10 +305,12 @@ def filter_expression(filters: Any) -> Any:
         >>> filter_expression([("a", ">", 1)])
         <pyarrow.compute.Expression (a > 1)>
     """
+    if filters is None:
+        return None
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    if filters is None or isinstance(filters, pc.Expression):
+    if isinstance(filters, pc.Expression):
         return filters
     try:
         return pq.filters_to_expression(filters)

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import yaml
-
 from gristmill.errors import CardError
 
 LARGEST_HEAD = 1_000_000
@@ -26,8 +24,6 @@ _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 HEAD = re.compile(
     r"\A\ufeff?\s*---[ \t]*\r?\n(?P<yaml>.*?)(?:^)---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
-# libyaml is ten times faster where it is there; a card with thousands of configs takes seconds without it.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -124,13 +120,6 @@ def with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
     return f"---\n{head}---\n{text[match.end() :] if match is not None else text}"
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes what is in two places twice, not as an alias that people would have to look up."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 def dump_yaml(values: Mapping[str, Any]) -> str:
     r"""Writes the head of a card, or some keys of it, in their order.
 
@@ -138,7 +127,15 @@ def dump_yaml(values: Mapping[str, Any]) -> str:
         >>> dump_yaml({"a": [1]})
         'a:\n- 1\n'
     """
-    text: str = yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Writes what is in two places twice, not as an alias that people would have to look up."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    text: str = yaml.dump(dict(values), Dumper=Dumper, sort_keys=False, allow_unicode=True)
     return text
 
 
@@ -168,11 +165,14 @@ def parse_yaml(text: str, where: str, first_line: int = 1, *, remedy: str = _MEN
         ...
         gristmill.errors.CardError: x.yaml, line 1: not valid YAML: ...
     """
+    import yaml
+
     if len(text) > LARGEST_HEAD:
         raise CardError.at(f"the YAML is longer than {LARGEST_HEAD:,} characters", file=where)
-    loader = None
+    loader: Any = None
     try:
-        loader = _Loader(text)
+        # libyaml is ten times faster where it is there; a card with thousands of configs takes seconds without it.
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
         node = loader.get_single_node()
         if node is None:
             return {}
@@ -205,6 +205,8 @@ def parse_yaml(text: str, where: str, first_line: int = 1, *, remedy: str = _MEN
 
 def _grown_size(root: Any, where: str, first_line: int) -> int:
     """Counts the values a node would have if each alias were written out, without writing them out."""
+    import yaml
+
     sizes: dict[int, int] = {}
     open_nodes: set[int] = set()
 

@@ -10,23 +10,30 @@
 When none opens, the error lists what was tried and why each failed.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from gristmill.download import DownloadMode, VerificationMode
-from gristmill.load.builders import load_dataset_builder
-from gristmill.load.factories import (
-    BuilderConfigsParameters,
-    CachedDatasetModuleFactory,
-    DatasetModule,
-    DatasetNotFoundError,
-    HubBucketDatasetModuleFactory,
-    HubDatasetModuleFactory,
-    HubDatasetModuleFactoryWithParquetExport,
-    LocalDatasetModuleFactory,
-    PackagedDatasetModuleFactory,
-    dataset_module_factory,
-)
+from gristmill.errors import DatasetNotFoundError
 from gristmill.load.from_disk import load_from_disk
 from gristmill.load.loading import load_dataset
-from gristmill.load.preview import Preview, preview_dataset
+
+if TYPE_CHECKING:
+    from gristmill.load.builders import load_dataset_builder
+    from gristmill.load.factories import (
+        BuilderConfigsParameters,
+        CachedDatasetModuleFactory,
+        DatasetModule,
+        HubBucketDatasetModuleFactory,
+        HubDatasetModuleFactory,
+        HubDatasetModuleFactoryWithParquetExport,
+        LocalDatasetModuleFactory,
+        PackagedDatasetModuleFactory,
+        dataset_module_factory,
+    )
+    from gristmill.load.preview import Preview, preview_dataset
 
 __all__ = [
     "BuilderConfigsParameters",
@@ -47,3 +54,25 @@ __all__ = [
     "load_from_disk",
     "preview_dataset",
 ]
+
+_HOMES = {
+    "BuilderConfigsParameters": "load.factories",
+    "CachedDatasetModuleFactory": "load.factories",
+    "DatasetModule": "load.factories",
+    "HubBucketDatasetModuleFactory": "load.factories",
+    "HubDatasetModuleFactory": "load.factories",
+    "HubDatasetModuleFactoryWithParquetExport": "load.factories",
+    "LocalDatasetModuleFactory": "load.factories",
+    "PackagedDatasetModuleFactory": "load.factories",
+    "Preview": "load.preview",
+    "dataset_module_factory": "load.factories",
+    "load_dataset_builder": "load.builders",
+    "preview_dataset": "load.preview",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Each is loaded when it is asked for: `load_dataset` needs no builder.
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"gristmill.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

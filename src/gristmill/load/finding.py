@@ -31,8 +31,6 @@ from gristmill.errors import (
 from gristmill.files.http import is_unreachable
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import known_formats
-from gristmill.hub.buckets import Bucket, parse_bucket_path
-from gristmill.hub.urls import check_repo
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 
@@ -155,6 +153,10 @@ def _kind_of(place: Path) -> str | None:
 
 
 def _place_on_hub(path: str, revision: str, request: Request, cache: Path, lenient: bool) -> Place:
+    # What knows the Hub is loaded for what is there.
+    from gristmill.hub.buckets import Bucket, parse_bucket_path
+    from gristmill.hub.urls import check_repo
+
     try:
         if path.startswith(_BUCKETS):
             bucket_id, folder = parse_bucket_path(path.removeprefix(_BUCKETS))

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from gristmill.partial.parquet import RemoteParquet
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gristmill.partial.parquet import RemoteParquet
 
 __all__ = ["RemoteParquet"]
+
+
+def __getattr__(name: str) -> Any:
+    # What else is here serves files of any format, which need no reader of Parquet.
+    if name == "RemoteParquet":
+        from gristmill.partial.parquet import RemoteParquet
+
+        return RemoteParquet
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
