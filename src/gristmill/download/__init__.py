@@ -35,17 +35,3 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(f"gristmill.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-_HOMES = {
-    "DownloadConfig": "download.config",
-    "DownloadManager": "download.manager",
-    "LazyPath": "download.lazy",
-    "StreamingDownloadManager": "download.streaming",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Each is loaded when it is asked for: most data needs no manager.
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"gristmill.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -30,8 +30,6 @@ from gristmill.load.verification import check_files, check_splits
 from gristmill.splits import ReadInstruction, SplitBase
 
 if TYPE_CHECKING:
-    
-if TYPE_CHECKING:
     from gristmill.iterable import IterableDataset
 
 __all__ = ["load_dataset"]
@@ -217,7 +215,8 @@ def load_dataset(
     with contextlib.closing(request):
         found = find_dataset(parse_path(path), parse_revision(revision), request, settings)
         if streaming:
-            
+            from gristmill.load.streaming import stream_found
+
             return stream_found(found, split, skips)
         wanted: Any = {name: name for name in found.known} if split is None else split
         opened = found.open(split_names(wanted, found.known, found.where))
