@@ -294,10 +294,6 @@ def _build_list(values: list[Any]) -> Any:
         # A type that is known need not be looked for; what does not fit it has an answer below.
         with contextlib.suppress(pa.ArrowException, OverflowError, ValueError):
             return pa.array(values, type_)
-    if len(kinds) == 1 and (type_ := _PLAIN_TYPES.get(next(iter(kinds)))) is not None:
-        # A type that is known need not be looked for; what does not fit it has an answer below.
-        with contextlib.suppress(pa.ArrowException, OverflowError, ValueError):
-            return pa.array(values, type_)
     if len(kinds) == 1 or kinds <= {int, float}:
         return _arrow(values)
     return _build_mixed(values)
