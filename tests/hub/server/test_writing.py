@@ -273,3 +273,19 @@ def test_models_too(api, tmp_path):
 def test_whoami_and_auth_check(api):
     assert api.whoami()["name"] == "anyone"
     api.auth_check("org/tiny", repo_type="dataset", write=True)
+
+
+def test_a_repository_that_begins_with_files(writer):
+    files = [
+        {"path": "README.md", "content": "IyBU", "encoding": "base64"},
+        {"path": "d/a.txt", "content": "a"},
+    ]
+    assert writer.create("org/begun", files=files).status == 200
+    assert writer.get("/datasets/org/begun/resolve/main/README.md").body == b"# T"
+    assert writer.get("/datasets/org/begun/resolve/main/d/a.txt").body == b"a"
+    assert len(writer.get("/api/datasets/org/begun/commits/main").json) == 1
+    wrong = [3, [3], [{"path": "../x", "content": ""}], [{"path": "x"}], [{"path": "x", "content": 3}]]
+    wrong += [[{"path": "x", "content": "?", "encoding": "base64"}], [files[1], {"path": "d", "content": ""}]]
+    for given in wrong:
+        assert writer.create("org/other", files=given).status == 400
+    assert writer.get("/api/datasets/org/other").status == 401

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from gristmill.hub.server.errors import Refusal, bad_request, revision_not_found
 from gristmill.hub.server.hashing import ChangedWhileRead, usual_attributes
 from gristmill.hub.server.history import FOLDER, History, Stored, Tree, valid_ref_name
 from gristmill.hub.server.mirrored import MirroredRepo, refuse_writing
-from gristmill.hub.server.operations import Header, Operation, apply
+from gristmill.hub.server.operations import AddFile, Header, Operation, apply, check_folders
 from gristmill.hub.server.plain import PlainRepo
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repos import Hub, valid_id
@@ -30,11 +30,13 @@ from gristmill.hub.server.walk import Found
 _LINK_FROM = 1024 * 1024
 
 
-def create(hub: Hub, type: str, id: str, author: str, private: bool) -> VersionedRepo:
-    """Makes a repository with one commit that holds its ``.gitattributes``.
+def create(
+    hub: Hub, type: str, id: str, author: str, private: bool, files: Sequence[AddFile] = ()
+) -> VersionedRepo:
+    """Makes a repository with one commit that holds its ``.gitattributes``, and small files if there are to be some.
 
     Raises:
-        Refusal: The id can't be used (400), or is taken (409).
+        Refusal: The id or a path can't be used (400), or the id is taken (409).
     """
     if not valid_id(id):
         raise bad_request(
@@ -46,8 +48,12 @@ def create(hub: Hub, type: str, id: str, author: str, private: bool) -> Versione
         if os.path.lexists(folder):
             raise Refusal(409, f"There is a repository {id} already.")
         begun = History(made)
-        attributes = usual_attributes().encode()
-        tree = {".gitattributes": Stored(len(attributes), begun.add(attributes), None)}
+        contents = {
+            ".gitattributes": usual_attributes().encode(),
+            **{file.path: file.content for file in files},
+        }
+        tree = {path: Stored(len(data), begun.add(data), None) for path, data in sorted(contents.items())}
+        check_folders(tree)
         commit = Commit("", None, "initial commit", "", now(), author)
         head = begun.write_commit(commit, tree)
         begun.write_state(RepoState({MAIN: head}, created=commit.time, private=private))

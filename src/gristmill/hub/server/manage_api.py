@@ -13,6 +13,7 @@ from gristmill.errors import CardError
 from gristmill.hub.card import parse_card
 from gristmill.hub.server import bucket_api, bucket_files, changes
 from gristmill.hub.server.errors import Refusal, bad_request
+from gristmill.hub.server.operations import parse_file
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repos import TYPES, valid_id
 from gristmill.hub.server.served import Served, private_of, read_json
@@ -22,16 +23,18 @@ _TYPE_NAMES = {"dataset": "datasets", "model": "models", "space": "spaces"}
 
 
 async def create(served: Served, request: Request, _values: dict[str, str]) -> Response:
-    """``POST /api/repos/create``: makes a repository."""
+    """``POST /api/repos/create``: makes a repository, with some small files if the client has them ready."""
     asked = await read_json(request)
     type, id = _named(served, request, asked)
     served.require_writer(request, type, id)
-    private = private_of(asked)
-    url = served.repo_url(request, type, id)
+    private = private_of(asked) is True
+    files = asked.get("files") or []
+    if not isinstance(files, list):
+        raise bad_request("files must be a list.")
+    url, author = served.repo_url(request, type, id), served.author(request)
+    begun = [parse_file(file) for file in files]
     try:
-        await served.write(
-            type, id, changes.create, served.hub, type, id, served.author(request), private is True
-        )
+        await served.write(type, id, changes.create, served.hub, type, id, author, private, begun)
     except Refusal as refusal:
         if refusal.status == 409:
             refusal.body["url"] = url

@@ -104,7 +104,7 @@ def parse_line(line: bytes) -> Header | AddFile | Operation:
         if key == "header":
             return _header(value)
         if key == "file":
-            return AddFile(check_commit_path(value["path"]), _content(value))
+            return parse_file(value)
         if key == "lfsFile":
             return _lfs_file(value)
         if key in ("deletedFile", "deletedFolder"):
@@ -114,6 +114,18 @@ def parse_line(line: bytes) -> Header | AddFile | Operation:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise bad_request("A line of the commit can't be read: expected JSON with key and value.") from error
     raise bad_request(f"A commit has no operation {shorten(str(key))}.")
+
+
+def parse_file(value: Any) -> AddFile:
+    """Reads a regular file with its content.
+
+    Raises:
+        Refusal: It can't be read, or has a path that no file may have (400).
+    """
+    try:
+        return AddFile(check_commit_path(value["path"]), _content(value))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise bad_request("A file can't be read: expected an object with path and content.") from error
 
 
 def _header(value: Mapping[str, Any]) -> Header:
