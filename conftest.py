@@ -24,6 +24,10 @@ for _name in list(os.environ):
         del os.environ[_name]
 os.environ["HF_HOME"] = str(_HOME)
 os.environ["HF_XET_CACHE"] = str(_OWN / "xet")  # hf_xet writes logs whoever uses it, and however
+# Programs that tests start find `tests` although they don't run in the checkout.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(__file__).resolve().parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
 for _folder in (_HOME, _HERE):
     _folder.mkdir()
 
