@@ -112,7 +112,7 @@ def _bytes_needed(remote: RemoteParquet, columns: Sequence[str] | None, filters:
     from gristmill.partial.intervals import total
 
     groups = possible_groups(remote.source_file(), filters)
-    return total(remote.ranges(groups, remote.known(columns_needed(columns, filters))))
+    return total(remote.ranges(groups, remote.known(columns_needed(columns, filters, remote.schema))))
 
 
 def streamed_file(file: DataFile, format: str) -> SourceFile | None:

@@ -260,20 +260,26 @@ def columns_needed(
 
 
 def _columns_of(expression: Any, schema: pa.Schema) -> list[str] | None:
-    """Finds the columns that an expression looks at, since it does not tell: those it does not do without."""
+    """Finds the columns that an expression looks at, since it does not tell: those it can't do without."""
     found: list[str] = []
-    while len(found) <= len(schema):
-        try:
-            pa.schema([schema.field(name) for name in found]).empty_table().filter(expression)
-        except pa.ArrowInvalid as error:
-            lacking = next((name for name in schema.names if _lacks(str(error), name)), None)
+    try:
+        while (
+            problem := _problem(expression, pa.schema([schema.field(name) for name in found]))
+        ) is not None:
+            lacking = next((name for name in schema.names if _lacks(problem, name)), None)
             if lacking is None or lacking in found:
-                return None
+                return None  # it does not fit the columns: filtering says so properly
             found.append(lacking)
-        except (KeyError, pa.ArrowException):
-            return None
-        else:
-            return found
+    except (KeyError, pa.ArrowException):
+        return None
+    return found
+
+
+def _problem(expression: Any, schema: pa.Schema) -> str | None:
+    try:
+        schema.empty_table().filter(expression)
+    except pa.ArrowInvalid as error:
+        return str(error)
     return None
 
 

@@ -28,6 +28,8 @@ from gristmill.formats.streams import bad_encoding, check_utf8
 __all__ = ["Piece", "iter_pieces", "iter_settled"]
 
 _STRING = pa.string()
+# What comes over a network comes soon if it is little, and may be all that is wanted.
+_REMOTE_BYTES = 1 << 20
 
 
 class Piece(NamedTuple):
@@ -142,7 +144,8 @@ def _cut_pieces(
             offset = start.offset
         blocks = iter_row_blocks(
             stream, rest, offset, line, file, plain=head.plain,
-            size=options.block_bytes, separator=options.plain.separator, quote=options.plain.quote,
+            size=min(options.block_bytes, _REMOTE_BYTES) if file.is_remote else options.block_bytes,
+            separator=options.plain.separator, quote=options.plain.quote,
         )  # fmt: skip
         for block, (batch, kinds) in _in_order(blocks, lambda block: parse(parser, block)):
             if batch is not None and batch.num_rows:

@@ -13,7 +13,16 @@ import pyarrow.parquet as pq
 from gristmill.errors import FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import exported_file
 from gristmill.files.borders import reading, writing
-from gristmill.formats.base import Batches, CountingFile, Format, Target, filter_expression, fitter, one_batch
+from gristmill.formats.base import (
+    Batches,
+    CountingFile,
+    Format,
+    Target,
+    columns_needed,
+    filter_expression,
+    fitter,
+    one_batch,
+)
 from gristmill.formats.loose import Bad, LooseRows
 from gristmill.formats.parquet_groups import RowGroups, runs
 from gristmill.formats.parquet_loose import good_groups
@@ -94,6 +103,13 @@ class ParquetFormat(Format[ParquetOptions]):
             if settings.on_bad_files == "warn":
                 _log.warning("%s Left out, as on_bad_files says.", error)
 
+    def columns_needed(
+        self, file: SourceFile, options: ParquetOptions, columns: list[str] | None, filters: Any
+    ) -> list[str] | None:
+        """Also tells it for filters that are expressions."""
+        is_plain = columns is None or filters is None or isinstance(filters, list)
+        return columns_needed(columns, filters, None if is_plain else self.infer_schema(file))
+
     def _read(
         self,
         file: SourceFile,
@@ -122,7 +138,7 @@ class ParquetFormat(Format[ParquetOptions]):
             footer = parquet.metadata
             sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
             shape = _projected(_arrow_schema(parquet, file), columns)
-            possible = range(len(sizes)) if predicate is None else possible_groups(file, predicate, options)
+            possible = _matching(file, predicate, options, len(sizes))
             stop = len(sizes) if file.stop is None else file.stop
             coming = [group for group in possible if start.group <= group < stop]
             # What comes over a network is fetched by the row group.
@@ -131,7 +147,8 @@ class ParquetFormat(Format[ParquetOptions]):
             reader = RowGroups(parquet, sizes, shape, file, options.batch_size)
             for number, part in enumerate(parts):
                 if file.ensure is not None:
-                    file.ensure(part[0], columns, coming[number + 1 :][:_SEEN_AHEAD])
+                    then = [] if file.peeks and number == 0 else coming[number + 1 :][:_SEEN_AHEAD]
+                    file.ensure(part[0], columns, then)
                 for at, batch in reader.read(part, start.row):
                     yield at, one_batch(fit(pa.Table.from_batches([batch]), at.row))
 
@@ -313,9 +330,14 @@ def possible_groups(
         FileFormatError: It is no Parquet file, or damaged.
     """
     options = options or ParquetOptions()
-    predicate = filter_expression(filters)
     with _opened(file, options) as parquet:
-        every = list(range(parquet.metadata.num_row_groups))
+        count = parquet.metadata.num_row_groups
+    return _matching(file, filter_expression(filters), options, count)
+
+
+def _matching(file: SourceFile, predicate: Any, options: ParquetOptions, count: int) -> list[int]:
+    """Does `possible_groups` for a file of which it is known how many row groups it has."""
+    every = list(range(count))
     if predicate is None:
         return every
     import pyarrow.dataset as ds

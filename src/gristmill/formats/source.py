@@ -23,6 +23,7 @@ class SourceFile:
         open: For a file read from afar: opens it as a binary file object with `peek`, that can be seeked.
         version: For a file read from afar: text that changes whenever its content does.
         stop: For a file of row groups: the one before which reading ends; None for the file's end.
+        peeks: Perhaps only its beginning is wanted: nothing is fetched ahead before more than its first part is read.
         footer: For a Parquet file: what its end says (`pyarrow.parquet.FileMetaData`), if somebody has read it.
     """
 
@@ -37,6 +38,7 @@ class SourceFile:
     open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
     version: str = ""
     stop: int | None = None
+    peeks: bool = field(default=False, compare=False, repr=False)
     footer: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

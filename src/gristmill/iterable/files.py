@@ -1,82 +1,23 @@
-"""Data files as a source: each is read by its format, from the position where it was left."""
+"""Data files as a source: each is a shard, or its row groups are."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import ColumnNotFoundError, FileMissingError
+from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
-from gristmill.formats.loose import LooseRows, read_loosely
 from gristmill.formats.registry import get_format
-from gristmill.formats.source import Position, SourceFile
-from gristmill.iterable.block import Block, Columns, Examples, gathered, parts_of
+from gristmill.formats.source import Position
+from gristmill.iterable.file_stream import COLUMNS_ARE_FIXED, FileStream, Piece, StreamFile
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.order import Order
-from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
 from gristmill.iterable.sources import Source
-from gristmill.table.selection import IndexVector
 
-# In the others a column may begin in a later row.
-_COLUMNS_ARE_FIXED = frozenset({"arrow", "csv", "parquet"})
-
-
-@dataclass(frozen=True)
-class StreamFile:
-    """A data file of a stream.
-
-    Attributes:
-        name: What to call it in errors.
-        path: Where it is on this machine, if it is here.
-        get: Brings it here, if it is not.
-        part: Opens it for reading what is needed of it, if that can be done; gives None if it can't after all.
-        size: Its bytes, if known.
-    """
-
-    name: str
-    path: Path | None = None
-    get: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
-    part: Callable[[], SourceFile | None] | None = field(default=None, compare=False, repr=False)
-    size: int = 0
-
-    def local(self) -> SourceFile:
-        """Gives the file, ready to be read.
-
-        Raises:
-            FileMissingError: It is nowhere.
-            HubError: It can't be fetched.
-        """
-        part = self.part() if self.path is None and self.part is not None else None
-        if part is not None:
-            return part
-        path = self.path if self.path is not None or self.get is None else self.get()
-        if path is None:
-            raise FileMissingError.from_path(self.name)
-        return SourceFile(path, self.name)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A shard: a file, or some row groups of one.
-
-    Attributes:
-        file: Number of the file.
-        start: Where it begins; the file's beginning if None.
-        stop: Row group before which it ends; the file's end if None.
-        rows: How many rows it has, if known.
-        end: Row of the file before which it ends; as `stop` says if None.
-    """
-
-    file: int
-    start: Position | None = None
-    stop: int | None = None
-    rows: int | None = None
-    end: int | None = None
+__all__ = ["Files"]
 
 
 @dataclass(frozen=True)
@@ -152,9 +93,17 @@ class Files(Source):
         """What the columns are brought to, if that is known."""
         return None if self.features is None else self.features.arrow_schema
 
+    def choose(self, names: Sequence[str]) -> Node | None:
+        """Keeps some columns, where a file has all it has from its beginning on."""
+        if self.skips or self.format not in COLUMNS_ARE_FIXED:
+            return None  # a row that can't be read is left out for any of its values
+        features = self.features
+        picked = None if features is None else Features({name: features[name] for name in names})
+        return replace(self, columns=tuple(names), features=picked)
+
     def open(self, epoch: int, state: State = None) -> Stream:
         """Starts reading; goes to the row group or the byte where the state was."""
-        return _FileStream(self, self.order.shards(epoch), state or {"shard": 0, "at": None, "skip": 0})
+        return FileStream(self, self.order.shards(epoch), state or {"shard": 0, "at": None, "skip": 0})
 
     def reshard(self) -> Node:
         """Cuts files at row groups, where they have them."""
@@ -230,128 +179,3 @@ class Files(Source):
                 return Piece(piece.file, start, piece.stop, len(rows), first + len(rows))
             row += size
         return piece
-
-
-class _FileStream(Stream):
-    def __init__(self, node: Files, shards: list[int], state: State) -> None:
-        self._node = node
-        self._shards = shards
-        self._shard: int = state["shard"]
-        self._at: list[int] | None = state["at"]
-        self._skip: int = state["skip"]
-        self._batches: Any = None
-        self._first = True
-        self._ahead: ReadersAhead | None = None
-        # Rows that were given since `_at`; those of `_skip` are dropped first after going there.
-        self._given = self._skip
-
-    def next(self) -> Block | None:
-        while self._shard < len(self._shards):
-            piece = self._node.pieces[self._shards[self._shard]]
-            if self._batches is None:
-                self._batches, self._first = self._opened(piece), True
-            elif self._first:
-                # Not before a second batch is wanted: who looks at a few rows needs no other shard.
-                self._first = False
-                self._read_ahead()
-            for position, read in self._batches:
-                if _is_behind(piece, position):
-                    break
-                block = _block(read, self._node.features)
-                if self._first:
-                    _check_columns(self._node, piece, block)
-                if piece.end is not None:
-                    block = block.slice(0, min(block.num_rows, piece.end - position.row))
-                dropped = min(self._skip, block.num_rows)
-                self._skip -= dropped
-                if dropped < block.num_rows:
-                    if dropped == 0:
-                        self._at = [position.row, position.offset, position.group, position.line]
-                        self._given = 0
-                    self._given += block.num_rows - dropped
-                    return block.slice(dropped, block.num_rows)
-            self._close_file()
-            self._shard, self._at, self._skip, self._given = self._shard + 1, None, 0, 0
-        return None
-
-    def _opened(self, piece: Piece) -> Any:
-        if self._at is None and self._ahead is not None:
-            return self._ahead.take(self._shard)
-        return _read(self._node, piece, None if self._at is None else Position(*self._at))
-
-    def _read_ahead(self) -> None:
-        """Has the shards that come next begun, where their bytes come over a network."""
-        coming = range(self._shard + 1, len(self._shards))[:MOST_AHEAD]
-        files = [self._node.files[self._node.pieces[self._shards[shard]].file] for shard in coming]
-        if any(file.path is None for file in files):
-            if self._ahead is None:
-                node, shards = self._node, self._shards
-                self._ahead = ReadersAhead(lambda shard: _read(node, node.pieces[shards[shard]]))
-            self._ahead.begin(coming[: how_many([file.size for file in files])])
-
-    def state(self) -> State:
-        return {"shard": self._shard, "at": self._at, "skip": self._given}
-
-    def _close_file(self) -> None:
-        batches, self._batches = self._batches, None
-        if batches is not None:
-            with contextlib.suppress(
-                ValueError, RuntimeError
-            ):  # a generator that is running, in another thread
-                batches.close()
-
-    def close(self) -> None:
-        self._close_file()
-        self._shard = len(self._shards)
-        if self._ahead is not None:
-            self._ahead.close()
-
-
-def _check_columns(node: Files, piece: Piece, block: Block) -> None:
-    """Refuses a column that a file does not have, where it was not known before what it has.
-
-    Raises:
-        ColumnNotFoundError: It has no such column.
-    """
-    if node.columns is None or node.features is not None or node.format not in _COLUMNS_ARE_FIXED:
-        return
-    there = block.columns if isinstance(block, Columns) else node.columns
-    for name in node.columns:
-        if name not in there:
-            file = node.files[piece.file].local()
-            schema = None if node.format == "csv" else get_format(node.format).infer_schema(file)
-            raise ColumnNotFoundError.from_name(name, there if schema is None else schema.names, file.name)
-
-
-def _block(rows: LooseRows, features: Features | None) -> Block:
-    """Makes a block of what a format read."""
-    if len(rows.parts) == 1 and isinstance(rows.parts[0][1], pa.RecordBatch):
-        return Columns.of_table(pa.Table.from_batches([rows.parts[0][1]]), features)
-    parts: list[tuple[IndexVector, Columns]] = []
-    for places, part in rows.parts:
-        if isinstance(part, pa.RecordBatch):
-            parts.append((places, Columns.of_table(pa.Table.from_batches([part]), features)))
-        else:
-            parts += [(places[at], several) for at, several in parts_of(Examples.of_rows(part))]
-    return gathered(parts, rows.num_rows)
-
-
-def _read(node: Files, piece: Piece, at: Position | None = None) -> Any:
-    """Reads a piece, from its beginning or a position in it."""
-    file = node.files[piece.file].local()
-    return read_loosely(
-        get_format(node.format),
-        file if piece.stop is None else replace(file, stop=piece.stop),
-        options=node.options,
-        columns=node.columns,
-        filters=node.filters,
-        start=piece.start if at is None else at,
-        schema=node.schema,
-        skips=node.skips,
-    )
-
-
-def _is_behind(piece: Piece, position: Position) -> bool:
-    return (piece.stop is not None and position.group >= piece.stop) or (
-        piece.end is not None and position.row >= piece.end
-    )

@@ -60,6 +60,7 @@ class _TakeStream(Stream):
     def __init__(self, inner: Stream, left: int) -> None:
         self._inner = inner
         self._left = left
+        inner.expect(left)
 
     def next(self) -> Block | None:
         if not self._left or (block := self._inner.next()) is None:
@@ -71,6 +72,14 @@ class _TakeStream(Stream):
 
     def state(self) -> State:
         return {"left": self._left, "in": self._inner.state()}
+
+    def skip(self, rows: int) -> int:
+        skipped = self._inner.skip(min(rows, self._left))
+        self._left -= skipped
+        return skipped
+
+    def expect(self, rows: int) -> None:
+        self._inner.expect(min(rows, self._left))
 
     def close(self) -> None:
         self._inner.close()
@@ -98,6 +107,8 @@ class _SkipStream(Stream):
         self._left = left
 
     def next(self) -> Block | None:
+        if self._left:
+            self._left -= self._inner.skip(self._left)
         while (block := self._inner.next()) is not None:
             dropped = min(block.num_rows, self._left)
             self._left -= dropped
@@ -107,6 +118,15 @@ class _SkipStream(Stream):
 
     def state(self) -> State:
         return {"left": self._left, "in": self._inner.state()}
+
+    def skip(self, rows: int) -> int:
+        skipped = self._inner.skip(self._left + rows)
+        kept = min(self._left, skipped)
+        self._left -= kept
+        return skipped - kept
+
+    def expect(self, rows: int) -> None:
+        self._inner.expect(self._left + rows)
 
     def close(self) -> None:
         self._inner.close()

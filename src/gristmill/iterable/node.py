@@ -39,6 +39,20 @@ class Stream(ABC):
     def state(self) -> State:
         """Says where the block that comes next begins."""
 
+    def skip(self, rows: int) -> int:
+        """Goes on by up to so many rows, as far as none has to be read for that.
+
+        Args:
+            rows: How many are not wanted.
+
+        Returns:
+            How many of them were left out; the caller drops the others.
+        """
+        return 0
+
+    def expect(self, rows: int) -> None:  # noqa: B027  # most have nothing to spare
+        """Is told that no more rows than these will be taken, those that are skipped included: what need not be fetched."""
+
     @abstractmethod
     def close(self) -> None:
         """Lets go of files and generators; may be called twice."""
@@ -103,6 +117,10 @@ class Node(ABC):
 
     def step(self, count: int, index: int) -> Node | None:
         """Keeps each `count`-th row from `index` on without working on the others; None if that can't be done."""
+        return None
+
+    def choose(self, names: Sequence[str]) -> Node | None:
+        """Keeps some columns without reading the others; None if that can't be done."""
         return None
 
     @property
@@ -171,11 +189,11 @@ class OneToOne(Over):
 
 
 class BlockStream(Stream):
-    """A stream that changes each block of another by itself.
+    """A stream that changes each block of another by itself, row for row.
 
     Args:
         inner: The other; its state is this one's.
-        change: What becomes of a block.
+        change: What becomes of a block: as many rows.
     """
 
     def __init__(self, inner: Stream, change: Callable[[Block], Block]) -> None:
@@ -190,6 +208,14 @@ class BlockStream(Stream):
     def state(self) -> State:
         """Gives that of the other."""
         return self._inner.state()
+
+    def skip(self, rows: int) -> int:
+        """Skips in the other."""
+        return self._inner.skip(rows)
+
+    def expect(self, rows: int) -> None:
+        """Tells the other."""
+        self._inner.expect(rows)
 
     def close(self) -> None:
         """Closes the other."""

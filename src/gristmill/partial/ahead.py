@@ -6,6 +6,7 @@ import collections
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 
 __all__ = ["Ahead"]
@@ -77,13 +78,14 @@ class Ahead:
         """Waits until all that was handed in is done.
 
         Args:
-            timeout: Seconds to wait for each thread at most; without end if None.
+            timeout: Seconds to wait at most, for all threads together; without end if None.
         """
         with self._lock:
             threads = list(self._threads)
+        until = None if timeout is None else time.monotonic() + timeout
         for thread in threads:
             if thread is not threading.current_thread():
-                thread.join(timeout)
+                thread.join(None if until is None else max(0.0, until - time.monotonic()))
 
     def close(self) -> None:
         """Drops what was not begun, and waits a moment for what was."""

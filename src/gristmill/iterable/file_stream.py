@@ -1,0 +1,348 @@
+"""Data files being read: each by its format, from the position where it was left."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from gristmill.errors import ColumnNotFoundError, FileMissingError
+from gristmill.features import Features
+from gristmill.formats.loose import LooseRows, read_loosely
+from gristmill.formats.registry import get_format
+from gristmill.formats.source import Position, SourceFile
+from gristmill.hub.transfer import run_parallel
+from gristmill.iterable.block import Block, Columns, Examples, gathered, parts_of
+from gristmill.iterable.node import State, Stream
+from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
+from gristmill.table.selection import IndexVector
+
+__all__ = ["COLUMNS_ARE_FIXED", "FilePlan", "FileStream", "Piece", "StreamFile"]
+
+COLUMNS_ARE_FIXED = frozenset({"arrow", "csv", "parquet"})
+"""Formats of which each row has all columns; in the others one may begin in a later row."""
+
+
+@dataclass(frozen=True)
+class StreamFile:
+    """A data file of a stream.
+
+    Attributes:
+        name: What to call it in errors.
+        path: Where it is on this machine, if it is here.
+        get: Brings it here, if it is not.
+        part: Opens it for reading what is needed of it, if that can be done; gives None if it can't after all.
+        size: Its bytes, if known.
+    """
+
+    name: str
+    path: Path | None = None
+    get: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
+    part: Callable[[], SourceFile | None] | None = field(default=None, compare=False, repr=False)
+    size: int = 0
+
+    def local(self) -> SourceFile:
+        """Gives the file, ready to be read.
+
+        Raises:
+            FileMissingError: It is nowhere.
+            HubError: It can't be fetched.
+        """
+        part = self.part() if self.path is None and self.part is not None else None
+        if part is not None:
+            return part
+        path = self.path if self.path is not None or self.get is None else self.get()
+        if path is None:
+            raise FileMissingError.from_path(self.name)
+        return SourceFile(path, self.name)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A shard: a file, or some row groups of one.
+
+    Attributes:
+        file: Number of the file.
+        start: Where it begins; the file's beginning if None.
+        stop: Row group before which it ends; the file's end if None.
+        rows: How many rows it has, if known.
+        end: Row of the file before which it ends; as `stop` says if None.
+    """
+
+    file: int
+    start: Position | None = None
+    stop: int | None = None
+    rows: int | None = None
+    end: int | None = None
+
+
+class FilePlan(Protocol):
+    """What is to be read; `files.Files` says what each means."""
+
+    @property
+    def format(self) -> str: ...  # noqa: D102
+    @property
+    def files(self) -> tuple[StreamFile, ...]: ...  # noqa: D102
+    @property
+    def pieces(self) -> tuple[Piece, ...]: ...  # noqa: D102
+    @property
+    def options(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def columns(self) -> tuple[str, ...] | None: ...  # noqa: D102
+    @property
+    def filters(self) -> Any: ...  # noqa: D102
+    @property
+    def skips(self) -> bool: ...  # noqa: D102
+    @property
+    def features(self) -> Features | None: ...  # noqa: D102
+    @property
+    def schema(self) -> pa.Schema | None: ...  # noqa: D102
+
+
+class FileStream(Stream):
+    """Files being read.
+
+    Args:
+        node: What is to be read.
+        shards: Numbers of the pieces, in the order of reading.
+        state: Where to begin.
+    """
+
+    def __init__(self, node: FilePlan, shards: Sequence[int], state: State) -> None:
+        self._node = node
+        self._shards = shards
+        self._shard: int = state["shard"]
+        self._at: list[int] | None = state["at"]
+        self._skip: int = state["skip"]
+        self._batches: Any = None
+        self._first = True
+        self._begins = True
+        self._ahead: ReadersAhead | None = None
+        # Rows that were given since `_at`; those of `_skip` are dropped first after going there.
+        self._given: int = self._skip
+        # The file that skipping ended in; how many rows are wanted at most, and how many of them lie in later shards.
+        self._found: SourceFile | None = None
+        self._most: int | None = None
+        self._later: int | None = None
+
+    def next(self) -> Block | None:
+        """Gives the next rows."""
+        while self._shard < len(self._shards):
+            piece = self._piece(self._shard)
+            if self._batches is None:
+                self._batches, self._first = self._opened(piece), True
+            elif self._first:
+                # Not before a second batch is wanted: who looks at a few rows needs no other shard.
+                self._first = False
+                self._read_ahead()
+            for position, read in self._batches:
+                if _is_behind(piece, position):
+                    break
+                block = _block(read, self._node.features)
+                if self._first:
+                    _check_columns(self._node, piece, block)
+                if piece.end is not None:
+                    block = block.slice(0, min(block.num_rows, piece.end - position.row))
+                dropped = min(self._skip, block.num_rows)
+                self._skip -= dropped
+                if dropped < block.num_rows:
+                    if dropped == 0:
+                        self._at = [position.row, position.offset, position.group, position.line]
+                        self._given = 0
+                    self._given += block.num_rows - dropped
+                    self._pass(block.num_rows - dropped)
+                    return block.slice(dropped, block.num_rows)
+            self._close_file()
+            self._next_shard()
+        return None
+
+    def _piece(self, shard: int) -> Piece:
+        return self._node.pieces[self._shards[shard]]
+
+    def _next_shard(self) -> None:
+        self._shard, self._at, self._skip, self._given = self._shard + 1, None, 0, 0
+
+    def _pass(self, rows: int) -> None:
+        if self._most is not None:
+            self._most = max(0, self._most - rows)
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether the rows that a file says it has are those that come."""
+        return self._node.filters is None and not self._node.skips
+
+    def _opened(self, piece: Piece) -> Any:
+        begins, self._begins, self._later = self._begins, False, None
+        found, self._found = self._found, None
+        if self._at is None and found is None and self._ahead is not None:
+            return self._ahead.take(self._shard)
+        at = None if self._at is None else Position(*self._at)
+        source = self._node.files[piece.file]
+        if source.path is not None:
+            return _read(self._node, piece, at, found)
+        file = source.local() if found is None else found
+        return _read(self._node, piece, at, self._bounded(piece, file, begins))
+
+    def _bounded(self, piece: Piece, file: SourceFile, begins: bool) -> SourceFile:
+        """Gives a remote file of which no more is fetched than the rows that are expected need."""
+        sizes = self._groups(file) if self._most is not None and self._is_exact else None
+        if sizes is None or self._most is None:
+            return replace(file, peeks=begins)
+        ends = list(itertools.accumulate(sizes))
+        whole = _rows(piece, sizes)
+        first = self._first_row(piece)
+        wanted = range(first, min(whole.stop, first + self._most))
+        self._later = self._most - len(wanted)
+        stop = bisect.bisect_left(ends, wanted.stop) + 1 if wanted else 0
+        return replace(file, stop=stop if piece.stop is None else min(stop, piece.stop))
+
+    def _first_row(self, piece: Piece) -> int:
+        """Gives the row of its file that the stream is at."""
+        if self._at is not None:
+            return self._at[0] + self._given
+        return 0 if piece.start is None else piece.start.row
+
+    def _groups(self, file: SourceFile) -> list[int] | None:
+        return get_format(self._node.format).group_rows(file)
+
+    def skip(self, rows: int) -> int:
+        """Goes on to the row group, or the row of a file on this machine, if files say how many rows they have."""
+        if self._batches is not None or not self._is_exact or self._node.format != "parquet":
+            return 0
+        left: int = rows
+        looked = 1
+        while left and self._shard < len(self._shards):
+            shards = range(self._shard, min(len(self._shards), self._shard + looked))
+            for file, sizes in self._looked_at(shards):
+                piece = self._piece(self._shard)
+                first, whole = self._first_row(piece), _rows(piece, sizes)
+                if left < whole.stop - first:
+                    ends = list(itertools.accumulate(sizes))
+                    self._at = [first + left, 0, bisect.bisect_right(ends, first + left), 0]
+                    self._skip = self._given = 0
+                    left = 0
+                    self._found = file
+                    break
+                left -= whole.stop - first
+                self._next_shard()
+                if not left:
+                    break
+            looked = min(looked * 2, MOST_AHEAD)
+        skipped: int = rows - left
+        self._pass(skipped)
+        return skipped
+
+    def _looked_at(self, shards: range) -> list[tuple[SourceFile, list[int]]]:
+        def look(shard: int, stop: threading.Event) -> tuple[SourceFile, list[int]]:
+            file = self._node.files[self._piece(shard).file].local()
+            return file, self._groups(file) or []
+
+        return run_parallel(look, shards, len(shards))
+
+    def expect(self, rows: int) -> None:
+        """Fetches no more than these rows need."""
+        self._most = rows
+
+    def _read_ahead(self) -> None:
+        """Has the shards that come next begun, where their bytes come over a network."""
+        if self._later == 0:
+            return
+        coming = range(self._shard + 1, len(self._shards))[:MOST_AHEAD]
+        files = [self._node.files[self._piece(shard).file] for shard in coming]
+        if any(file.path is None for file in files):
+            if self._ahead is None:
+                node, shards = self._node, self._shards
+                self._ahead = ReadersAhead(lambda shard: _read(node, node.pieces[shards[shard]]))
+            several = how_many([file.size for file in files])
+            # As many as it takes if they are like the one that is read.
+            if self._later is not None and self._most is not None:
+                here = max(1, self._most - self._later + self._given)
+                several = min(several, -(-self._later // here))
+            self._ahead.begin(coming[:several])
+
+    def state(self) -> State:
+        """Says where it is."""
+        return {"shard": self._shard, "at": self._at, "skip": self._given}
+
+    def _close_file(self) -> None:
+        batches, self._batches = self._batches, None
+        if batches is not None:
+            with contextlib.suppress(
+                ValueError, RuntimeError
+            ):  # a generator that is running, in another thread
+                batches.close()
+
+    def close(self) -> None:
+        """Closes the file that is open, and those begun."""
+        self._close_file()
+        self._shard = len(self._shards)
+        if self._ahead is not None:
+            self._ahead.close()
+
+
+def _rows(piece: Piece, sizes: Sequence[int]) -> range:
+    """Gives the rows of its file that a piece holds."""
+    first = 0 if piece.start is None else piece.start.row
+    if piece.end is not None:
+        return range(first, piece.end)
+    return range(first, sum(sizes if piece.stop is None else sizes[: piece.stop]))
+
+
+def _check_columns(node: FilePlan, piece: Piece, block: Block) -> None:
+    """Refuses a column that a file does not have, where it was not known before what it has.
+
+    Raises:
+        ColumnNotFoundError: It has no such column.
+    """
+    if node.columns is None or node.features is not None or node.format not in COLUMNS_ARE_FIXED:
+        return
+    there = block.columns if isinstance(block, Columns) else node.columns
+    for name in node.columns:
+        if name not in there:
+            file = node.files[piece.file].local()
+            names = get_format(node.format).column_names(file, node.options)
+            raise ColumnNotFoundError.from_name(name, names, file.name)
+
+
+def _block(rows: LooseRows, features: Features | None) -> Block:
+    """Makes a block of what a format read."""
+    if len(rows.parts) == 1 and isinstance(rows.parts[0][1], pa.RecordBatch):
+        return Columns.of_table(pa.Table.from_batches([rows.parts[0][1]]), features)
+    parts: list[tuple[IndexVector, Columns]] = []
+    for places, part in rows.parts:
+        if isinstance(part, pa.RecordBatch):
+            parts.append((places, Columns.of_table(pa.Table.from_batches([part]), features)))
+        else:
+            parts += [(places[at], several) for at, several in parts_of(Examples.of_rows(part))]
+    return gathered(parts, rows.num_rows)
+
+
+def _read(node: FilePlan, piece: Piece, at: Position | None = None, file: SourceFile | None = None) -> Any:
+    """Reads a piece, from its beginning or a position in it; of `file`, if it was opened already."""
+    if file is None:
+        file = node.files[piece.file].local()
+    if piece.stop is not None and file.stop is None:
+        file = replace(file, stop=piece.stop)
+    return read_loosely(
+        get_format(node.format),
+        file,
+        options=node.options,
+        columns=node.columns,
+        filters=node.filters,
+        start=piece.start if at is None else at,
+        schema=node.schema,
+        skips=node.skips,
+    )
+
+
+def _is_behind(piece: Piece, position: Position) -> bool:
+    return (piece.stop is not None and position.group >= piece.stop) or (
+        piece.end is not None and position.row >= piece.end
+    )
