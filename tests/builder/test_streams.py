@@ -8,6 +8,7 @@ import pytest
 from gristmill import ArrowBasedBuilder, DatasetInfo, IterableDataset, IterableDatasetDict, SplitGenerator
 from gristmill.errors import DatasetGenerationError, ManualDownloadError, SplitNotFoundError
 from tests.builder.own import Any, Poems, Tables, builder_of
+from tests.iterable.proving import prove_resume, prove_sharding
 
 LINES = ["one", "two", "three", "four", "five", "six"]
 
@@ -46,6 +47,11 @@ class Batches(ArrowBasedBuilder):
         for start in starts:
             for n in range(start, start + 3):
                 yield n, pa.RecordBatch.from_pydict({"n": pa.array([n, n + 100], pa.int16())})
+
+
+def test_tables_resume_and_share_rows_like_every_node():
+    prove_resume(lambda: Batches().as_streaming_dataset("train"))
+    prove_sharding(lambda: Batches().as_streaming_dataset("train"))
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3, 6, 9, 12])

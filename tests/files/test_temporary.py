@@ -52,7 +52,7 @@ def dead_process():
     return process.pid
 
 
-def test_only_folders_of_dead_processes_of_this_machine_go(tmp_path):
+def test_only_what_is_of_dead_processes_of_this_machine_go(tmp_path):
     dead = dead_process()
     gone = [f"gristmill-rows-{dead}-{_host()}-abc", f"gristmill-7z-{dead}-{_host()}-abc_1"]
     kept = [
@@ -64,7 +64,8 @@ def test_only_folders_of_dead_processes_of_this_machine_go(tmp_path):
     ]
     for name in gone + kept:
         (tmp_path / name / "inner").mkdir(parents=True)
-    (tmp_path / f"gristmill-file-{dead}-{_host()}-abc").touch()
+    (tmp_path / f"gristmill-parquet-{dead}-{_host()}-abc.parquet").touch()
+    gone.append(f"gristmill-parquet-{dead}-{_host()}-abc.parquet")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / f"gristmill-link-{dead}-{_host()}-abc").symlink_to(elsewhere)

@@ -124,6 +124,7 @@ NODES = {
     "cast": lambda: table().cast(Features({"t": Value("large_string"), "a": Value("float32")})),
     "cast column": lambda: generated().cast_column("a", Value("float64")),
     "resolved": lambda: generated()._resolve_features(),
+    "decode": lambda: table().decode(False),
     "reshard": lambda: Dataset.from_dict({"a": range(2500)}).to_iterable_dataset().reshard().skip(2480),
     "concatenate": lambda: concatenate_datasets([table(5, 2), table(4, 1, 100), generated()]),
     "concatenate and align": lambda: concatenate_datasets(

@@ -39,6 +39,10 @@ def _host() -> str:
     import socket
     import zlib
 
+    # Containers may share their name and a folder, and yet have processes of their own.
+    with contextlib.suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115  # no path, but a name of the kernel's
+        return f"{zlib.crc32(f'{socket.gethostname()} {space}'.encode()):08x}"
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 

@@ -1,8 +1,9 @@
-"""Temporary folders that are gone when their process ends, and swept by the next one if it was killed."""
+"""Temporary files and folders that are gone when their process ends, and swept by the next one if it was killed."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import re
 import shutil
@@ -16,12 +17,12 @@ _swept = False
 
 
 def temporary_prefix(purpose: str) -> str:
-    """Gives what the name of a temporary folder begins with, so that `sweep_temporary` knows whose it is.
+    """Gives what the name of a temporary file or folder begins with, so that `sweep_temporary` knows whose it is.
 
     The first call of a process sweeps.
 
     Args:
-        purpose: A word for people who look at the folder.
+        purpose: A word for people who look at it.
 
     Example:
         >>> temporary_prefix("rows").startswith(f"gristmill-rows-{os.getpid()}-")
@@ -35,13 +36,13 @@ def temporary_prefix(purpose: str) -> str:
 
 
 def sweep_temporary(folder: Path) -> list[Path]:
-    """Deletes temporary folders of processes of this machine and user that were killed.
+    """Deletes temporary files and folders of processes of this machine and user that were killed.
 
     Args:
         folder: The folder to look into (not below it).
 
     Returns:
-        The folders that are gone.
+        What is gone.
     """
     removed: list[Path] = []
     try:
@@ -57,9 +58,14 @@ def sweep_temporary(folder: Path) -> list[Path]:
             ours = path.lstat().st_uid == os.getuid() if hasattr(os, "getuid") else True
         except OSError:  # another process was faster
             continue
-        if ours and path.is_dir() and not path.is_symlink():
+        if not ours or path.is_symlink():
+            continue
+        if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
-            removed.append(path)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        removed.append(path)
     return removed
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gristmill.files.temporary import temporary_prefix
 from gristmill.parquet.decoding import BATCH_ROWS, find_fault
 from gristmill.parquet.encoded import check_dictionary, check_values
 from gristmill.parquet.footer import Chunk, ParquetFile, Place, open_parquet
@@ -99,7 +100,7 @@ def _whole(file: ParquetFile) -> Iterator[ParquetFile]:
     if not file.source.remote:
         yield file
         return
-    with tempfile.NamedTemporaryFile(prefix="gristmill-", suffix=".parquet") as copy:
+    with tempfile.NamedTemporaryFile(prefix=temporary_prefix("parquet"), suffix=".parquet") as copy:
         for at in range(0, file.source.size, _PIECE):
             copy.write(file.source.read_at(at, min(_PIECE, file.source.size - at)))
         copy.flush()

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.errors import FileFormatError
+from gristmill.files.temporary import temporary_prefix
 from gristmill.parquet.codecs import LARGEST_PAGE
 from gristmill.parquet.footer import Chunk, ParquetFile, Place
 from gristmill.parquet.pages import SLACK
@@ -217,7 +218,7 @@ def on_disk(file: ParquetFile, chunks: Sequence[Chunk]) -> Iterator[ParquetFile]
     if isinstance(source, LocalSource):
         yield file
         return
-    with tempfile.NamedTemporaryFile(prefix="gristmill-", suffix=".parquet") as sparse:
+    with tempfile.NamedTemporaryFile(prefix=temporary_prefix("parquet"), suffix=".parquet") as sparse:
         end = source.size - 8 - file.footer_size
         spans = [(0, 4), (end, source.size - end), *_spans(file, chunks, end)]
         sparse.truncate(source.size)
