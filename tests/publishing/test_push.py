@@ -327,7 +327,7 @@ class TestWhere:
     @pytest.mark.parametrize(
         ("arguments", "error", "said"),
         [
-            ({"repo_id": "buckets/a/b"}, InvalidArgumentError, "buckets"),
+            ({"repo_id": "buckets/a"}, InvalidArgumentError, "buckets"),
             ({"repo_id": "../b"}, InvalidArgumentError, "repo_id"),
             ({"config_name": "data"}, InvalidArgumentError, "config_name"),
             ({"config_name": "a/b"}, InvalidArgumentError, "config_name"),

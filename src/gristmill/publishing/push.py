@@ -21,6 +21,7 @@ from gristmill.files.paths import check_relative
 from gristmill.files.patterns import PathIndex
 from gristmill.files.retry import RetryPolicy, Transient
 from gristmill.files.temporary import temporary_prefix
+from gristmill.hub.bucket_writing import BucketWriter, check_bucket_options
 from gristmill.hub.write_errors import Conflict
 from gristmill.hub.writing import BranchWriter, Head, Uploaded, holds
 from gristmill.logging import get_logger
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PushOptions", "push_splits"]
 
+Writer = BranchWriter | BucketWriter
 _log = get_logger(__name__)
 _README, _OLD_INFOS = "README.md", "dataset_infos.json"
 _MESSAGE = "Upload dataset"
@@ -85,10 +87,7 @@ class PushOptions:
         if not isinstance(repo_id, str) or not repo_id:
             raise InvalidArgumentError.from_value("repo_id", repo_id, 'a name such as "namespace/name"')
         if repo_id.startswith("buckets/"):
-            raise InvalidArgumentError(
-                f"repo_id={repo_id!r}: buckets can be read and not yet written. Push to a dataset repository "
-                '("namespace/name"), or write Parquet with to_parquet and copy it with `hf buckets`.'
-            )
+            check_bucket_options(repo_id, self.revision, self.create_pr)
         if not isinstance(name, str) or not name or set(name) & set('<>:/\\|?*"'):
             raise InvalidArgumentError.from_value("config_name", name, 'a name without any of <>:/\\|?*"')
         if name == "data":
@@ -135,9 +134,7 @@ def push_splits(sources: Mapping[str, ShardSource], options: PushOptions) -> Com
             raise InvalidArgumentError.from_value("split", split, expected)
     if not sources:
         raise InvalidArgumentError("There is no split to push.")
-    writer = BranchWriter(
-        options.repo_id, options.revision, options.token, options.private, bool(options.create_pr)
-    )
+    writer = _open(options)
     known = [_Split(name, source.features) for name, source in sources.items() if source.features is not None]
     if len(known) == len(sources):
         # What will not do is said before hours of sending, not after.
@@ -149,6 +146,14 @@ def push_splits(sources: Mapping[str, ShardSource], options: PushOptions) -> Com
         ]
     _check_columns(splits)
     return _commit(writer, splits, options)
+
+
+def _open(options: PushOptions) -> Writer:
+    if options.repo_id.startswith("buckets/"):
+        return BucketWriter(options.repo_id, options.token, options.private)
+    return BranchWriter(
+        options.repo_id, options.revision, options.token, options.private, bool(options.create_pr)
+    )
 
 
 def _check_columns(splits: Sequence[_Split]) -> None:
@@ -163,7 +168,7 @@ def _check_columns(splits: Sequence[_Split]) -> None:
 # ---------------------------------------------------------------- contents
 
 
-def _send(writer: BranchWriter, split: str, source: ShardSource, data_dir: str, top: Path) -> _Split:
+def _send(writer: Writer, split: str, source: ShardSource, data_dir: str, top: Path) -> _Split:
     """Writes and sends the files of a split; two sets of them at most are on the disk at a time."""
     folder = Path(tempfile.mkdtemp(dir=top))
     uploaded: list[Uploaded] = []
@@ -190,7 +195,7 @@ def _send(writer: BranchWriter, split: str, source: ShardSource, data_dir: str, 
     return _Split(split, source.features, uploaded, size, rows)
 
 
-def _send_files(writer: BranchWriter, shards: Mapping[str, WrittenShard]) -> list[Uploaded]:
+def _send_files(writer: Writer, shards: Mapping[str, WrittenShard]) -> list[Uploaded]:
     uploaded = writer.upload({path: shard.file for path, shard in shards.items()})
     for shard in shards.values():
         shard.file.unlink()
@@ -200,7 +205,7 @@ def _send_files(writer: BranchWriter, shards: Mapping[str, WrittenShard]) -> lis
 # ---------------------------------------------------------------- the commit
 
 
-def _commit(writer: BranchWriter, splits: Sequence[_Split], options: PushOptions) -> CommitInfo:
+def _commit(writer: Writer, splits: Sequence[_Split], options: PushOptions) -> CommitInfo:
     """Commits on top of what the branch stands for, again if that changes in between."""
 
     def attempt() -> _Made:
@@ -248,7 +253,7 @@ class _Plan:
     pinned: Mapping[str, bytes]
 
     @classmethod
-    def make(cls, writer: BranchWriter, head: Head, splits: Sequence[_Split], options: PushOptions) -> _Plan:
+    def make(cls, writer: Writer, head: Head, splits: Sequence[_Split], options: PushOptions) -> _Plan:
         where = f"{writer.repo_id}/{_README}"
         card = head.read(_README).decode("utf-8", "replace") if _README in head.files else ""
         before = _Before.read(card, head, options, where)
@@ -281,7 +286,7 @@ class _Plan:
         return cls(texts, gone, {} if pinned is None else {_README: pinned.encode()})
 
 
-def _commit_on(writer: BranchWriter, head: Head, splits: Sequence[_Split], options: PushOptions) -> _Made:
+def _commit_on(writer: Writer, head: Head, splits: Sequence[_Split], options: PushOptions) -> _Made:
     plan = _Plan.make(writer, head, splits, options)
     uploaded = [one for split in splits for one in split.uploaded]
     kept = {one.path for one in uploaded}
@@ -325,7 +330,7 @@ def _found(index: PathIndex, patterns: Mapping[str, Sequence[str]]) -> dict[str,
 
 
 def _commit_early(
-    writer: BranchWriter, new: Sequence[Uploaded], head: Head, card: Mapping[str, bytes], options: PushOptions
+    writer: Writer, new: Sequence[Uploaded], head: Head, card: Mapping[str, bytes], options: PushOptions
 ) -> tuple[list[Uploaded], str]:
     """Commits files that are too many for one commit, while the card goes on naming the old files one by one.
 
