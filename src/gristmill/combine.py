@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gristmill.arguments import whole_number
 from gristmill.dataset import Dataset, DatasetDict, combining
 from gristmill.errors import InvalidArgumentError
 from gristmill.features.align import align_features
 from gristmill.info import DatasetInfo
-from gristmill.iterable import IterableDataset, IterableDatasetDict, plans
+
+if TYPE_CHECKING:
+    from gristmill.iterable import IterableDataset
 
 __all__ = ["concatenate_datasets", "interleave_datasets"]
 
-DatasetType = TypeVar("DatasetType", Dataset, IterableDataset)
+# Streams are loaded when there are some: they have more modules than all else that is needed here.
+DatasetType = TypeVar("DatasetType", Dataset, "IterableDataset")
 
 
 def concatenate_datasets(
@@ -44,6 +47,8 @@ def concatenate_datasets(
     """
     datasets = _checked(dsets, "concatenate")
     if _are_streams(datasets):
+        from gristmill.iterable import plans
+
         node = plans.plan_concatenation([dataset._node for dataset in datasets], axis)
         joined: DatasetType = type(datasets[0])._combined(datasets, node, info, split)
         return joined
@@ -97,6 +102,8 @@ def interleave_datasets(
     several = _checked(datasets, "interleave")
     seed = None if seed is None else whole_number("seed", seed, 0)
     if _are_streams(several):
+        from gristmill.iterable import plans
+
         nodes = [one._node for one in several]
         node = plans.plan_interleaving(nodes, probabilities, seed, stopping_strategy)
         mixed: DatasetType = type(several[0])._combined(several, node, info, split)
@@ -109,6 +116,10 @@ def interleave_datasets(
 
 
 def _checked(datasets: Any, what: str) -> list[Any]:
+    if type(datasets) is list and datasets and all(type(dataset) is Dataset for dataset in datasets):
+        return list(datasets)
+    from gristmill.iterable import IterableDataset, IterableDatasetDict
+
     # A stream can be iterated too, and gives rows; a dict gives names.
     listed = isinstance(datasets, Iterable) and not isinstance(
         datasets, Dataset | IterableDataset | Mapping | str
@@ -121,8 +132,6 @@ def _checked(datasets: Any, what: str) -> list[Any]:
     if not several:
         raise InvalidArgumentError(f"There is nothing to {what}: the list of datasets is empty.")
     for position, dataset in enumerate(several):
-        if type(dataset) is Dataset and type(several[0]) is Dataset:  # most are, and there may be thousands
-            continue
         if isinstance(dataset, DatasetDict | IterableDatasetDict):
             raise InvalidArgumentError(
                 f"Number {position} of the list is a {type(dataset).__name__} with the splits {', '.join(dataset)}; pick one, for "
@@ -141,4 +150,4 @@ def _checked(datasets: Any, what: str) -> list[Any]:
 
 
 def _are_streams(several: list[Any]) -> bool:
-    return isinstance(several[0], IterableDataset)
+    return not isinstance(several[0], Dataset)
