@@ -35,6 +35,7 @@ from gristmill.errors import (
     SchemaConflictError,
 )
 from gristmill.features import ClassLabel, Features, List, Value
+from gristmill.formats import json_parse
 from gristmill.info import DatasetInfo
 from gristmill.table.arrow_file import open_arrow, open_many
 from gristmill.table.origins import Origins
@@ -381,6 +382,28 @@ def json_source(folder, *texts, **changes):
     return replace(
         SplitSource("poems", "poems", "poems", None, "default", "train", "json", tuple(files)), **changes
     )
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_text_is_written_alike_by_readers_with_and_without_threads_of_their_own(
+    tmp_path, monkeypatch, format
+):
+    monkeypatch.setattr(write_group, "GROUP_BYTES", 1)
+    monkeypatch.setattr(json_parse, "_PARALLEL", 64)
+    values = [None if n % 7 == 0 else n for n in range(60)]
+    made = [
+        [{"n": n, "f": None if n is None else n / 4, "t": n and f"é {n}", "l": [n, None]} for n in values[k:]]
+        for k in range(4)
+    ]
+    if format == "csv":
+        lines = [["n,f,t", *(f"{r['n'] or ''},{r['f'] or ''},{r['t'] or ''}" for r in rows)] for rows in made]
+    else:
+        lines = [[json.dumps(row) for row in rows] for rows in made]
+    source = json_source(tmp_path, *("\n".join(text) + "\n" for text in lines), format=format)
+    source = replace(source, options={"block_bytes": 100} if format == "csv" else {})
+    folders = [prepare(source, tmp_path / f"cache{n}", num_proc=n) for n in (1, 2, 4)]
+    assert len({str(sorted(contents(folder).items())) for folder in folders}) == 1
+    assert [row["n"] for row in rows(folders[1])] == [n for k in range(4) for n in values[k:]]
 
 
 @pytest.mark.parametrize("group", [1, 40, 10**9])

@@ -147,7 +147,7 @@ def _cut_pieces(
             size=min(options.block_bytes, _REMOTE_BYTES) if file.is_remote else options.block_bytes,
             separator=options.plain.separator, quote=options.plain.quote,
         )  # fmt: skip
-        for block, (batch, kinds) in _in_order(blocks, lambda block: parse(parser, block)):
+        for block, (batch, kinds) in _in_order(blocks, lambda block: parse(parser, block), file.threads):
             if batch is not None and batch.num_rows:
                 yield Piece(Position(row, block.offset, line=block.line), batch, kinds)
                 row += batch.num_rows
@@ -162,8 +162,14 @@ def _forward(stream: Any, rest: bytes, offset: int, to: int) -> bytes:
     return rest[to - offset :]
 
 
-def _in_order(blocks: Iterator[RowBlock], work: Callable[[RowBlock], Any]) -> Iterator[tuple[RowBlock, Any]]:
-    """Works on blocks in threads, a few ahead; results in order."""
+def _in_order(
+    blocks: Iterator[RowBlock], work: Callable[[RowBlock], Any], in_threads: bool
+) -> Iterator[tuple[RowBlock, Any]]:
+    """Works on blocks in threads, a few ahead, or else one after another; results in order."""
+    if not in_threads:
+        for each in blocks:
+            yield each, work(each)
+        return
     threads = max(1, pa.cpu_count())
     first = next(blocks, None)
     if first is None:

@@ -82,27 +82,26 @@ def _fast(
     data = block.data
     if not data or data.isspace():
         return pa.table({})
-    table = _pyarrow(data, hint, only_hint)
+    table = _pyarrow(data, hint, only_hint, file.threads)
     _check_depth(table, file, first_row)  # before anything here walks through the types
     texts = pa.schema([pa.field(f.name, map_leaves(f.type, _text_of_time)) for f in table.schema])
     if texts != table.schema:
-        table = _pyarrow(data, hint_from(texts), only_hint)
+        table = _pyarrow(data, hint_from(texts), only_hint, file.threads)
     return table
 
 
-def _pyarrow(data: bytes, hint: pa.Schema | None, only_hint: bool) -> pa.Table:
+def _pyarrow(data: bytes, hint: pa.Schema | None, only_hint: bool, in_threads: bool) -> pa.Table:
     rules = pj.ParseOptions(
         explicit_schema=hint, unexpected_field_behavior="ignore" if only_hint else "infer"
     )
-    threads = len(data) > 2 * _PARALLEL
-    buffer = pa.BufferReader(data)
-    try:
-        read = pj.ReadOptions(block_size=_PARALLEL, use_threads=threads)
-        return pj.read_json(buffer, read_options=read, parse_options=rules)
-    except pa.ArrowInvalid as error:
-        if len(data) < _PARALLEL or "straddl" not in str(error):
-            raise
-    # A line is longer than the piece; the whole block in one piece always works.
+    if in_threads and len(data) > 2 * _PARALLEL:
+        try:
+            read = pj.ReadOptions(block_size=_PARALLEL, use_threads=True)
+            return pj.read_json(pa.BufferReader(data), read_options=read, parse_options=rules)
+        except pa.ArrowInvalid as error:
+            if "straddl" not in str(error):
+                raise
+    # Also where a line is longer than the piece: the whole block in one piece always works.
     read = pj.ReadOptions(block_size=len(data) + 1, use_threads=False)
     return pj.read_json(pa.BufferReader(data), read_options=read, parse_options=rules)
 

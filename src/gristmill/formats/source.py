@@ -25,6 +25,7 @@ class SourceFile:
         stop: For a file of row groups: the one before which reading ends; None for the file's end.
         peeks: Perhaps only its beginning is wanted: nothing is fetched ahead before more than its first part is read.
         footer: For a Parquet file: what its end says (`pyarrow.parquet.FileMetaData`), if somebody has read it.
+        threads: Whether its reader may use threads of its own; several files that are read at a time keep to one each.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class SourceFile:
     stop: int | None = None
     peeks: bool = field(default=False, compare=False, repr=False)
     footer: Any = field(default=None, compare=False, repr=False)
+    threads: bool = field(default=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
