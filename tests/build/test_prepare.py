@@ -35,7 +35,7 @@ from gristmill.errors import (
     SchemaConflictError,
 )
 from gristmill.features import ClassLabel, Features, List, Value
-from gristmill.formats import json_parse
+from gristmill.formats import json_parse, parquet_groups
 from gristmill.info import DatasetInfo
 from gristmill.table.arrow_file import open_arrow, open_many
 from gristmill.table.origins import Origins
@@ -169,6 +169,7 @@ def test_an_empty_file_keeps_its_columns(tmp_path):
 
 def test_large_splits_are_cut_into_shards(tmp_path, monkeypatch):
     monkeypatch.setattr(write_group, "SHARD_BYTES", 16)
+    monkeypatch.setattr(parquet_groups, "BATCH_ROWS", 2)
     folder = prepare(source_of(tmp_path, {"a": list(range(6))}), tmp_path / "cache")
     assert sorted(path.name for path in folder.glob("*.arrow")) == shard_names("poems-train", 3)
     assert [row["a"] for row in rows(folder)] == list(range(6))
