@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def _classes() -> set[type[Node]]:
         if module.name.startswith(("gristmill.iterable.", "gristmill.builder.", "gristmill.load.")):
             importlib.import_module(module.name)
 
-    def below(kind: type[Node]) -> Iterator[type[Node]]:
+    def below(kind: Any) -> Iterator[type[Node]]:
         for one in kind.__subclasses__():
             yield one
             yield from below(one)

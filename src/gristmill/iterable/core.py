@@ -519,6 +519,8 @@ class IterableDataset(InfoMixin):
             InvalidArgumentError: It is no such number.
         """
         number = whole_number("epoch", epoch, 0)
+        if number >= 1 << 63:
+            raise InvalidArgumentError.from_value("epoch", epoch, "a number below 2**63")
         if self._start is not None and self._start["epoch"] != number:
             self._start = None  # a place in one epoch means nothing in another
         self._epoch.value = number

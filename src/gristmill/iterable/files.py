@@ -89,6 +89,11 @@ class Files(Source):
         )
 
     @property
+    def cuts(self) -> object:
+        """What of which file each shard is."""
+        return self.pieces
+
+    @property
     def schema(self) -> pa.Schema | None:
         """What the columns are brought to, if that is known."""
         return None if self.features is None else self.features.arrow_schema

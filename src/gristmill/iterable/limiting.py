@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,11 @@ class Step(Over):
 
     count: int
     index: int
+
+    @cached_property
+    def part(self) -> str:
+        """That of the one below, and which of its rows."""
+        return f"{self.child.part}/{self.index} of {self.count}"
 
     @property
     def features(self) -> Features | None:  # type: ignore[override]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from typing_extensions import Self
@@ -137,6 +138,11 @@ class Node(ABC):
         """Names the nodes of the tree, to tell states of one tree from those of another."""
         inner = ",".join(child.shape for child in self.children)
         return f"{type(self).__name__}({inner})"
+
+    @cached_property
+    def part(self) -> str:
+        """Names which rows of its sources the tree reads, to tell states of one worker or machine from those of another."""
+        return "+".join(child.part for child in self.children)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,11 @@ class Order:
         return replace(self, steps=self.steps[:first]).shards(0), rest
 
     @property
+    def picks(self) -> str:
+        """Names which of the shards are read, whatever the seeds are."""
+        return f"{self.count}:{[step if isinstance(step, tuple) else 'shuffled' for step in self.steps]}"
+
+    @property
     def seeds(self) -> list[int]:
         """The seeds of the shuffles, in order."""
         return [step for step in self.steps if isinstance(step, int)]

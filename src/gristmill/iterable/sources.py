@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from gristmill.errors import (
@@ -51,6 +53,16 @@ class Source(Node):
         """Those of the order."""
         return self.order.seeds
 
+    @cached_property
+    def part(self) -> str:
+        """Names the shards and how they are cut."""
+        return hashlib.sha256(f"{self.order.picks} {self.cuts}".encode()).hexdigest()[:12]
+
+    @property
+    def cuts(self) -> object:
+        """How the source is cut into shards."""
+        return None
+
     def with_seeds(self, seeds: Iterator[int]) -> Node:
         """Shuffles the order by other seeds."""
         return replace(self, order=self.order.with_seeds(seeds))
@@ -67,6 +79,11 @@ class Rows(Source):
 
     view: View
     ranges: tuple[range, ...]
+
+    @property
+    def cuts(self) -> object:
+        """The rows of each shard."""
+        return self.ranges
 
     @classmethod
     def of_view(cls, view: View, features: Features, num_shards: int = 1) -> Rows:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from gristmill.errors import InvalidArgumentError
+from gristmill.errors import GristmillError, InvalidArgumentError, shorten
 from gristmill.formatting import FormatSpec
 from gristmill.iterable.block import Block, Columns
 from gristmill.iterable.cursor import Cursor
@@ -16,6 +16,7 @@ from gristmill.table.view import BLOCK_BYTES, BLOCK_ROWS
 
 _FIRST = 16
 _VERSION = 1
+_KEYS = {"version", "epoch", "shape", "part", "seeds", "at"}
 
 
 class Walk:
@@ -36,7 +37,14 @@ class Walk:
             node, epoch = node.with_seeds(iter(state["seeds"])), state["epoch"]
         self.node = node
         self.epoch = epoch
-        self._cursor = Cursor.open(node, epoch, None if state is None else state["at"])
+        try:
+            self._cursor = Cursor.open(node, epoch, None if state is None else state["at"])
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            if state is None or isinstance(error, GristmillError):
+                raise
+            raise InvalidArgumentError(
+                f"The state is damaged: its place is {shorten(state['at'])}."
+            ) from error
         # The piece that is being handed out: where it begins, its rows, and an iterator that knows how many are left.
         self._before: State = None
         self._rows = 0
@@ -97,7 +105,14 @@ class Walk:
 
 def make_state(node: Node, epoch: int, at: State) -> dict[str, Any]:
     """Makes the state of a stream; `at` is None for its start."""
-    return {"version": _VERSION, "epoch": epoch, "shape": node.shape, "seeds": node.seeds, "at": at}
+    return {
+        "version": _VERSION,
+        "epoch": epoch,
+        "shape": node.shape,
+        "part": node.part,
+        "seeds": node.seeds,
+        "at": at,
+    }
 
 
 def check_state(state: Any, node: Node) -> None:
@@ -106,17 +121,36 @@ def check_state(state: Any, node: Node) -> None:
     Raises:
         InvalidArgumentError: It is no state, or that of another stream.
     """
-    if not isinstance(state, dict) or not {"version", "epoch", "shape", "seeds", "at"} <= set(state):
+    if not isinstance(state, dict) or not set(state) >= _KEYS:
         raise InvalidArgumentError.from_value("state_dict", state, "what state_dict() of a stream gave")
     if state["version"] != _VERSION:
         raise InvalidArgumentError(
             f"The state is of version {state['version']}, and this Gristmill reads version {_VERSION}."
         )
-    if state["shape"] != node.shape:
+    # Where nothing was read yet, seeds and epoch are all there is to go on with, whichever worker does.
+    begun = state["at"] is not None
+    if state["shape"] != node.shape and (begun or _whole(str(state["shape"])) != _whole(node.shape)):
         raise InvalidArgumentError(
             f"The state is that of another stream: it was {state['shape']}, and this one is {node.shape}. Make the stream "
             "by the same calls, and read it with the same number of workers."
         )
+    if begun and state["part"] != node.part:
+        raise InvalidArgumentError(
+            "The state is that of another part of the stream: it was read by another number of workers or machines, by "
+            "another of them, or its rows lie in other shards now. Go on with the same numbers, each worker and machine "
+            "with its own state."
+        )
+    seeds, epoch = state["seeds"], state["epoch"]
+    numbers = [*seeds, epoch] if isinstance(seeds, list) else [None]
+    if len(numbers) != len(node.seeds) + 1 or not all(type(one) is int and one >= 0 for one in numbers):
+        raise InvalidArgumentError(
+            f"The state is damaged: its seeds are {shorten(seeds)}, its epoch {epoch!r:.80}."
+        )
+
+
+def _whole(shape: str) -> str:
+    """Leaves out that readers take turns at the rows."""
+    return shape[5:-1] if shape.startswith("Step(") else shape
 
 
 def _most_rows(block: Block) -> int:
