@@ -102,7 +102,10 @@ class RowGroups:
         rows = min(_batch_rows(footer.total_byte_size, footer.num_rows) for footer in footers)
         rows = min(rows, self._most_rows or rows)
         shape, seen = self._shape, 0
-        for batch in self._parquet.iter_batches(rows, row_groups=list(run), columns=self._names):
+        threads = self._file.threads
+        for batch in self._parquet.iter_batches(
+            rows, row_groups=list(run), columns=self._names, use_threads=threads
+        ):
             whole = batch
             # "a" also selects a column called "a.b", and the order is the file's: pick by name.
             # Of no columns, only the batch as read knows how many rows there are.
