@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from gristmill import Value
 from gristmill.dataset import Dataset, pieces
 
 ROWS = 60_000
@@ -42,3 +43,14 @@ def test_what_an_interrupted_run_finished_is_used(numbers, tmp_path, monkeypatch
     monkeypatch.setattr(pieces, "_SECONDS_A_PIECE", 1e6)
     assert numbers.map(double)[:]["b"] == list(range(0, 2 * ROWS, 2))
     assert all(path.stat().st_mtime_ns == changed for path, changed in finished.items())
+
+
+@pytest.mark.parametrize(("quick", "files"), [(1 << 30, 1), (0, 16)])
+def test_little_data_without_a_function_is_one_file(numbers, tmp_path, monkeypatch, quick, files):
+    monkeypatch.setattr(pieces, "_SECONDS_A_PIECE", 0.0)
+    monkeypatch.setattr(pieces, "_QUICK_BYTES", quick)
+    made = numbers.cast_column("a", Value("float64"))
+    assert made[-1] == {"a": float(ROWS - 1)}
+    assert len(list(tmp_path.glob("cache-*.arrow"))) == files
+    again = numbers.cast_column("a", Value("float64"))
+    assert again.cache_files == made.cache_files

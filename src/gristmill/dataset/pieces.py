@@ -37,6 +37,7 @@ from gristmill.table.view import View
 
 _log = get_logger(__name__)
 _LARGE = 50_000
+_QUICK_BYTES = 64 << 20
 _PIECES_A_WORKER = 4
 _PIECES_HERE = 16
 _SECONDS_A_PIECE = 5.0
@@ -62,6 +63,10 @@ class Job(Protocol):
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]
     ) -> None:
         """Computes the rows from `start` to before `stop`."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it takes no time worth saving half of."""
 
     def with_stored_rows(self, folder: Path) -> Job:
         """Gives the same job with its rows in files, so that other processes can map them."""
@@ -92,6 +97,11 @@ class ViewJob:
         """Nothing is ever missing."""
         return None
 
+    @property
+    def is_quick(self) -> bool:
+        """Yes for little data: no function of the user's is called."""
+        return self.view.num_rows * self.view.row_bytes < _QUICK_BYTES
+
     def with_stored_rows(self, folder: Path) -> Self:
         """Gives the same job with its rows in files."""
         return replace(self, view=self.view.stored(folder))
@@ -118,6 +128,11 @@ class CallingJob:
     def fill(self) -> Fill | None:
         """Nothing is ever missing."""
         return None
+
+    @property
+    def is_quick(self) -> bool:
+        """Nobody knows."""
+        return False
 
     def with_stored_rows(self, folder: Path) -> Self:
         """Gives the same job with its rows in files."""
@@ -193,7 +208,7 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
     if place.reuse and place.file is None and (found := _open_manifest(manifest)) is not None:
         return found
     done = _finished(folder, stem) if place.reuse else []
-    ranges = plan_pieces(job.rows, job.unit, workers, done)
+    ranges = plan_pieces(job.rows, job.unit, workers, done, job.is_quick)
     if workers is None:
         ranges = _run_here(job, ranges, set(done), lambda *piece: _piece(folder, stem, *piece), description)
         paths = [_piece(folder, stem, *piece) for piece in ranges]
@@ -205,8 +220,9 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
             for start, stop in ranges
         ]
         paths = _run_workers(job, tasks, workers, place.reuse, description)
-    facts = tuple(_facts(open_arrow(path)) for path in paths)
-    table = join_files(paths, [stop - start for start, stop in ranges], job.fill, _clash(job))
+    opened = [open_arrow(path) for path in paths]
+    facts = tuple(map(_facts, opened))
+    table = join_files(paths, [stop - start for start, stop in ranges], job.fill, _clash(job), opened)
     if place.file is not None:
         return _single(place.file, table, paths, facts, ranges)
     write_json(
@@ -268,7 +284,7 @@ def _in_memory(job: Job, place: Place, description: str) -> Computed:
 
 
 def plan_pieces(
-    rows: int, unit: int, workers: int | None, done: list[tuple[int, int]]
+    rows: int, unit: int, workers: int | None, done: list[tuple[int, int]], quick: bool = False
 ) -> list[tuple[int, int]]:
     """Divides rows into pieces, keeping those that are done.
 
@@ -277,6 +293,7 @@ def plan_pieces(
         unit: Pieces begin at multiples of this.
         workers: How many workers will share them; None for this process alone.
         done: Pieces that an earlier run finished.
+        quick: One piece will do for a process alone.
 
     Returns:
         Pieces in order that cover all rows.
@@ -296,7 +313,7 @@ def plan_pieces(
         ):
             kept.append((start, stop))
             position = stop
-    count = _PIECES_HERE if rows > _LARGE else 1
+    count = _PIECES_HERE if rows > _LARGE and not quick else 1
     if workers is not None and workers > 1:
         count = workers * _PIECES_A_WORKER
     size = max(1, math.ceil(rows / count / unit)) * unit
@@ -315,8 +332,10 @@ def _piece(folder: Path, stem: str, start: int, stop: int) -> Path:
 
 
 def _finished(folder: Path, stem: str) -> list[tuple[int, int]]:
+    paths = [path for path in folder.iterdir() if path.name.startswith(stem)] if folder.is_dir() else []
+    if not paths:
+        return []
     pattern = re.compile(re.escape(stem) + r"_(\d+)_(\d+)\.arrow")
-    paths = list(folder.iterdir()) if folder.is_dir() else []
     matches = [(path, found) for path in paths if (found := pattern.fullmatch(path.name))]
     return [(int(found[1]), int(found[2])) for path, found in matches if _is_whole(path)]
 

@@ -215,7 +215,11 @@ class GrowingTable:
 
 
 def join_files(
-    paths: Sequence[Path], lengths: Sequence[int] | None, fill: Fill | None = None, clash: Clash = refuse
+    paths: Sequence[Path],
+    lengths: Sequence[int] | None,
+    fill: Fill | None = None,
+    clash: Clash = refuse,
+    opened: Sequence[pa.Table] | None = None,
 ) -> pa.Table:
     """Brings Arrow files that were made apart to one schema, rewriting those that are narrower.
 
@@ -224,6 +228,7 @@ def join_files(
         lengths: How many rows a file stands for when it has no columns; as many as it has if left out.
         fill: Gives the values of columns that a file lacks; see `widen`.
         clash: What two types become that have no common type; see `unify_types`.
+        opened: The files as tables, if they are open already.
 
     Returns:
         All rows as one table over the mapped files.
@@ -231,7 +236,7 @@ def join_files(
     Raises:
         SchemaConflictError: Two files have types for a column that no type joins; names the row.
     """
-    tables = [open_arrow(path) for path in paths]
+    tables = [open_arrow(path) for path in paths] if opened is None else list(opened)
     metadata = [table.schema.metadata for table in tables]
     if lengths is not None:
         tables = [
