@@ -192,8 +192,10 @@ def test_row_groups_with_other_rows_than_the_footer_says_are_refused(tmp_path):
         metadata = whole.metadata
         schema_arrow = whole.schema_arrow
 
-        def iter_batches(self, rows, row_groups, columns):
-            yield from whole.iter_batches(rows, row_groups=row_groups[:1], columns=columns)
+        def iter_batches(self, rows, row_groups, columns, use_threads):
+            yield from whole.iter_batches(
+                rows, row_groups=row_groups[:1], columns=columns, use_threads=use_threads
+            )
 
     reader = RowGroups(Lying(), [10, 10, 10], pa.schema({"a": pa.int64()}), SourceFile(file))
     with pytest.raises(FileFormatError, match="row groups 1 to 2 hold 10 rows where the footer says 20"):
