@@ -362,7 +362,8 @@ def test_progress_counts_each_byte_once(client, hub, monkeypatch):
             counts.append(n)
 
     @contextlib.contextmanager
-    def bar(description, total, unit):
+    def bar(description, total, unit, shown):
+        assert shown
         counts.append(-total)
         yield Bar()
 

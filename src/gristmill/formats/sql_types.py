@@ -64,8 +64,10 @@ _POSTGRES: dict[int, Column] = {
     1000: Column(List(Value("bool"))),
 }
 _POSTGRES_NUMERIC = 1700
-# ... and MySQL. Integers are not among them: an unsigned one can be larger than int64, which only its values tell.
+# ... and MySQL. BIGINT is not among them: an unsigned one can be larger than int64, which only its values tell.
+_MYSQL_NAMES = ("mysql", "mariadb")
 _MYSQL: dict[int, Column] = {
+    **dict.fromkeys((1, 2, 3, 9, 13), _PLAIN["int64"]),
     4: _PLAIN["float64"],
     5: _PLAIN["float64"],
     7: _PLAIN["timestamp[us]"],
@@ -99,7 +101,7 @@ def declared(entry: Sequence[Any], dialect: str) -> Column:
             bits = 128 if entry[4] <= 38 else 256
             return Column(Value(f"decimal{bits}({entry[4]}, {entry[5]})"))
         return _POSTGRES.get(code, _ANY)
-    if dialect in ("mysql", "mariadb"):
+    if dialect in _MYSQL_NAMES:
         return _MYSQL.get(code, _ANY)
     return _ANY
 
@@ -190,17 +192,22 @@ def alchemy_type(type_: pa.DataType, alchemy: Any) -> Any:
     if pt.is_decimal(type_):
         return alchemy.Numeric(type_.precision, max(0, type_.scale))
     if pt.is_timestamp(type_):
-        # Parts of a second have to be asked for.
-        exact = alchemy.dialects.mysql.DATETIME(fsp=6) if hasattr(alchemy.dialects, "mysql") else None
-        kind = alchemy.DateTime(timezone=type_.tz is not None)
-        return kind if exact is None else kind.with_variant(exact, "mysql", "mariadb")
+        return _of_mysql(alchemy.DateTime(timezone=type_.tz is not None), alchemy, "DATETIME", fsp=6)
     if pt.is_date(type_):
         return alchemy.Date()
     if pt.is_time(type_):
-        return alchemy.Time()
+        return _of_mysql(alchemy.Time(), alchemy, "TIME", fsp=6)
     if pt.is_duration(type_):
-        return alchemy.Interval()
-    return alchemy.LargeBinary() if _is_bytes(type_) else alchemy.Text()
+        return _of_mysql(alchemy.Interval(), alchemy, "TIME", fsp=6)
+    if _is_bytes(type_):
+        return _of_mysql(alchemy.LargeBinary(), alchemy, "LONGBLOB")
+    return _of_mysql(alchemy.Text(), alchemy, "LONGTEXT")
+
+
+def _of_mysql(kind: Any, alchemy: Any, name: str, **options: Any) -> Any:
+    """Says what a type is in MySQL, where parts of a second, and more than 64 KB, have to be asked for."""
+    dialect = getattr(alchemy.dialects, "mysql", None)
+    return kind if dialect is None else kind.with_variant(getattr(dialect, name)(**options), *_MYSQL_NAMES)
 
 
 def _is_bytes(type_: pa.DataType) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from gristmill.optional import require
 __all__ = ["write_query_rows", "write_sql"]
 
 _WAYS = ("fail", "replace", "append")
+# Where CREATE and DROP end the transaction they are in, and a moment has no zone.
+_MYSQL_NAMES = ("mysql", "mariadb")
 
 
 def write_sql(
@@ -227,7 +230,6 @@ def _to_alchemy(batches: Iterable[pa.Table], target: _Target, connection: Any) -
         alchemy.Column(field.name, kinds.get(field.name) or alchemy_type(field.type, alchemy))
         for field in target.schema
     ]
-    table = alchemy.Table(target.name, alchemy.MetaData(), *columns, schema=target.namespace)
     written = 0
     with contextlib.ExitStack() as stack:
         if not connection.in_transaction():
@@ -235,16 +237,55 @@ def _to_alchemy(batches: Iterable[pa.Table], target: _Target, connection: Any) -
         known = alchemy.inspect(connection).has_table(target.name, schema=target.namespace)
         if known and target.if_exists == "fail":
             raise target.exists()
-        if known and target.if_exists == "replace":
-            table.drop(connection)
-        if not known or target.if_exists == "replace":
+        anew = not known or target.if_exists == "replace"
+        of_mysql = connection.dialect.name in _MYSQL_NAMES
+        beside = anew and of_mysql
+        name = f"_gristmill_{uuid.uuid4().hex}" if beside else target.name
+        table = alchemy.Table(name, alchemy.MetaData(), *columns, schema=target.namespace)
+        if beside:
+            stack.enter_context(_beside(table, target, known, connection))
+        elif anew:
+            if known:
+                table.drop(connection)
             table.create(connection)
-        for piece in batches:
+        for piece in map(_in_utc, batches) if of_mysql else batches:
             rows = [dict(zip(target.schema.names, row, strict=True)) for row in _rows(piece, written, False)]
             if rows:
                 connection.execute(table.insert(), rows)
             written += piece.num_rows
     return written
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """Brings moments to UTC, where a database keeps what the clock said and not in which zone."""
+    for number, field in enumerate(table.schema):
+        if pt.is_timestamp(field.type) and field.type.tz is not None:
+            utc = pa.timestamp(field.type.unit, "UTC")
+            table = table.set_column(number, field.with_type(utc), table.column(number).cast(utc))
+    return table
+
+
+@contextlib.contextmanager
+def _beside(table: Any, target: _Target, known: bool, connection: Any) -> Iterator[None]:
+    """Makes a table under another name, and gives it its own when its rows are there.
+
+    Where a definition ends the transaction, nothing else keeps a table that is replaced until then.
+    """
+    quote = connection.dialect.identifier_preparer.format_table
+    own, old = table.to_metadata(table.metadata, name=target.name), None
+    table.create(connection)
+    try:
+        yield
+        moves = [f"{quote(table)} TO {quote(own)}"]
+        if known:
+            old = table.to_metadata(table.metadata, name=f"_gristmill_{uuid.uuid4().hex}")
+            moves.insert(0, f"{quote(own)} TO {quote(old)}")
+        connection.exec_driver_sql(f"RENAME TABLE {', '.join(moves)}")
+    except BaseException:
+        table.drop(connection)
+        raise
+    if old is not None:
+        old.drop(connection)
 
 
 def _to_adbc(batches: Iterable[pa.Table], target: _Target, connection: Any) -> int:
