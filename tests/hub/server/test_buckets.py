@@ -15,7 +15,9 @@ from gristmill import config, load_dataset
 from gristmill.hub.buckets import Bucket
 from gristmill.hub.client import HubClient
 from gristmill.hub.server import serve_in_thread
+from gristmill.hub.server.bucket_files import Buckets
 from gristmill.hub.server.bucket_hashes import EMPTY, KnownHashes, xet_hash
+from gristmill.hub.server.repos import Hub
 from gristmill.hub.server.walk import Found, Stamp
 from gristmill.hub.server.xet_format import decode_chunks, index_xorb
 from gristmill.hub.server.xet_read import PIECE, RUN, read_run, reconstruction, run_of, runs_between
@@ -364,6 +366,32 @@ def test_our_own_client(filled, endpoint, tmp_path):
         filled.batch_bucket_files(ID, add=[(b"x\n7\n", "logs/a.csv")])
         assert [file.identity for file in bucket.files()] != before
         client.session.close()
+
+
+def test_pages_for_people(filled, endpoint):
+    wire = Writer(endpoint)
+    filled.create_bucket("me/hidden", private=True)
+    front = wire.get("/").body.decode()
+    assert '<a href="/buckets/me/data">me/data</a>' in front
+    assert "hidden" not in front
+    page = wire.get("/buckets/me/data").body.decode()
+    assert '<a href="/buckets/me/data/resolve/e%20f.csv">e f.csv</a>' in page
+    assert wire.get("/buckets/me/hidden").code == "RepoNotFound"
+
+
+def test_what_is_done_when_the_server_starts(filled, hub, monkeypatch):
+    (hub / "buckets/org/plain").mkdir(parents=True)
+    (hub / "buckets/org/plain/a.txt").write_text("by hand")
+    (hub / "buckets/me/data/.gristmill/uploads").mkdir(exist_ok=True)
+    stale = hub / "buckets/me/data/.gristmill/uploads" / ("a" * 64)
+    stale.write_text("nobody named it")
+    os.utime(stale, (0, 0))
+    Hub(hub).look_after()
+    assert not stale.exists()
+    fresh = Buckets(hub).find("org/plain")
+    assert fresh is not None
+    [found] = fresh.files().values()
+    assert fresh.hashes.get(found) == xet_hash(found.file)
 
 
 def test_ranges_and_heads_of_a_file(filled, endpoint):

@@ -114,6 +114,7 @@ ROUTES = (
     Route("api/buckets/{bucket}/xet-read-token", bucket_api.read_token),
     Route("api/buckets/{bucket}/{path}", bucket_api.absent, ("GET", "POST", "PUT", "DELETE")),
     Route("buckets/{bucket}/resolve/{path}", bucket_api.resolve),
+    Route("buckets/{bucket}", pages.bucket_page),
     Route("github/{path}", files_api.github),
     Route("{type}/{id}/resolve/{rev}/{path}", files_api.resolve),
     Route("{type}/{id}/raw/{rev}/{path}", files_api.raw),

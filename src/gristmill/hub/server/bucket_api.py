@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import bisect
+import contextlib
 from typing import Any
 
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from gristmill.errors import shorten
 from gristmill.hub.server import xet_api, xet_store
+from gristmill.hub.server.access import Caller
 from gristmill.hub.server.bucket_batch import BucketOperation, apply_batch, parse_batch
 from gristmill.hub.server.bucket_files import TYPE, Bucket
 from gristmill.hub.server.errors import Refusal, bad_request, repo_not_found
@@ -119,17 +121,13 @@ async def list_buckets(served: Served, request: Request, values: dict[str, str])
 
     def listed() -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        for id in served.hub.buckets.ids():
+        for id in visible_buckets(served, caller):
             owner, _, name = id.partition("/")
             bucket = served.hub.buckets.find(id)
-            if owner != namespace or id <= after or bucket is None or len(found) > limit:
-                continue
-            try:
-                seen = not _private(served, bucket) or served.hub.access.may_read(caller, TYPE, id)
-                if seen and all(word in name.lower() for word in words):
+            wanted = owner == namespace and id > after and all(word in name.lower() for word in words)
+            if wanted and bucket is not None and len(found) <= limit:
+                with contextlib.suppress(FileNotFoundError):
                     found.append(_info(served, bucket))
-            except FileNotFoundError:
-                continue  # removed since the folder was listed
         return found
 
     told = await served.call(listed)
@@ -137,6 +135,19 @@ async def list_buckets(served: Served, request: Request, values: dict[str, str])
     if len(told) > limit:
         headers["Link"] = next_link(served, request, _encoded(told[limit - 1]["id"]))
     return JSONResponse(told[:limit], headers=headers)
+
+
+def visible_buckets(served: Served, caller: Caller) -> list[str]:
+    """Lists the ids of the buckets that a caller may see."""
+    found = []
+    for id in served.hub.buckets.ids():
+        bucket = served.hub.buckets.find(id)
+        with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
+            if bucket is not None and (
+                not _private(served, bucket) or served.hub.access.may_read(caller, TYPE, id)
+            ):
+                found.append(id)
+    return found
 
 
 async def delete(served: Served, request: Request, values: dict[str, str]) -> Response:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gristmill.errors import FileFormatError
+from gristmill.errors import FileFormatError, GristmillError
 from gristmill.files.atomic import atomic_folder, sweep, sync_folder, temporary_name, write_json
 from gristmill.files.lock import lock
 from gristmill.hub.server.bucket_hashes import EMPTY, KnownHashes, xet_hash
@@ -130,6 +130,12 @@ class Bucket:
             if found is not None and self.hashes.get(found) == hash:
                 return found
         return None
+
+    def hash_all(self) -> None:
+        """Hashes the files whose hashes are not known; those that change meanwhile are left for later."""
+        for found in self.files().values():
+            with contextlib.suppress(ChangedWhileRead):
+                self.hashes.compute(found)
 
     # -- what is received
 
@@ -331,6 +337,16 @@ class Buckets:
                 raise Refusal(409, f"There is a bucket {id} already.")
             bucket.folder.rename(target)
         self._known.pop(bucket.id, None)
+
+    def look_after(self) -> None:
+        """Hashes files that were put there by hand, and removes uploads that no batch named."""
+        with contextlib.suppress(Refusal):
+            for id in self.ids():
+                bucket = self.find(id)
+                with contextlib.suppress(OSError, GristmillError, Refusal):
+                    if bucket is not None and bucket.inside().is_dir():
+                        bucket.sweep_uploads()
+                        bucket.hash_all()
 
     def ids(self) -> Iterator[str]:
         """Lists the ids, sorted."""

@@ -15,7 +15,7 @@ from gristmill.hub.server.errors import Refusal, bad_request, repo_not_found
 from gristmill.hub.server.history import History
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.served import Served, read_json
-from gristmill.hub.server.spool import receive, receive_file
+from gristmill.hub.server.spool import receive_file
 
 _MEDIA_TYPE = "application/vnd.git-lfs+json"
 _MOST_OBJECTS = 1000
@@ -142,13 +142,12 @@ async def part(served: Served, request: Request, values: dict[str, str]) -> Resp
     claim = served.signer.check(_PART, values["token"])
     upload = await served.save(_parts_upload, served, claim)
     wanted = upload.length(claim["number"])
-    file = await served.save(upload.open_part, claim["number"])
-    with file:
-        received, digest = await receive(request, served, file, wanted)
-        await served.save(file.flush)
+    temporary = await served.save(upload.temporary)
+    received, digest = await receive_file(request, served, temporary, wanted)
     if received != wanted:
+        temporary.unlink(missing_ok=True)
         raise bad_request(f"{received} bytes came, not the {wanted} of this part.")
-    await served.save(upload.note_part, claim["number"], digest)
+    await served.save(upload.adopt, claim["number"], digest, temporary)
     return Response(None, 200, {"ETag": f'"{digest}"'})
 
 

@@ -1,9 +1,10 @@
-"""LFS uploads in parts: each part is written to its place in one file, which becomes the object when all are there.
+"""LFS uploads in parts: each part is a file of its own, and the object is made of them when all are there.
 
 ::
 
-    .gristmill/parts/UPLOAD/data      the file, as long as the object from the start, with holes
-    .gristmill/parts/UPLOAD/00001     the sha256 of the first part, once it is there
+    .gristmill/parts/UPLOAD/00001-HEX     the first part, by its sha256, once all of it is there
+
+Not one file for all parts: a request that lingers could still write to it when it has become the object.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from gristmill.files.atomic import atomic_file
+from gristmill.files.atomic import temporary_name
 from gristmill.hub.server import pending
 from gristmill.hub.server.errors import Refusal, bad_request
 from gristmill.hub.server.history import History
@@ -31,6 +31,7 @@ KEEP_SECONDS = 24 * 3600.0
 """How long an upload waits for its next part."""
 _FOLDER = "parts"
 _NAME = re.compile(r"[0-9a-f]{32}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _BLOCK = 1024 * 1024
 
 
@@ -77,26 +78,29 @@ class PartsUpload:
         """Gives the bytes of a part; the first is number 1."""
         return min(self.part, self.size - (number - 1) * self.part)
 
-    def open_part(self, number: int) -> IO[bytes]:
-        """Opens the file where a part begins; the part counts as missing until `note_part`.
+    def temporary(self) -> Path:
+        """Makes a name for a part that is being received.
 
         Raises:
             Refusal: The upload is over (404), or the disk has no room (507).
         """
         try:
-            (self.folder / f"{number:05d}").unlink(missing_ok=True)
-            if shutil.disk_usage(self.folder).free < self.length(number):
+            if shutil.disk_usage(self.folder).free < self.part:
                 raise Refusal(507, "The server's disk has no room for a part of the upload.")
-            file = (self.folder / "data").open("r+b")
         except FileNotFoundError as error:
             raise Refusal(404, "This upload is over; begin anew.") from error
-        file.seek((number - 1) * self.part)
-        return file
+        return temporary_name(self.folder / "part")
 
-    def note_part(self, number: int, digest: str) -> None:
-        """Notes that a part is there."""
-        with atomic_file(self.folder / f"{number:05d}", "w", make_folder=False) as file:
-            file.write(digest)
+    def adopt(self, number: int, digest: str, temporary: Path) -> None:
+        """Takes in a part that was received whole.
+
+        Raises:
+            Refusal: The upload is over (404).
+        """
+        try:
+            temporary.replace(self._path(number, digest))
+        except FileNotFoundError as error:
+            raise Refusal(404, "This upload is over; begin anew.") from error
 
     def complete(self, told: dict[int, str]) -> None:
         """Makes the object of the parts.
@@ -112,44 +116,49 @@ class PartsUpload:
             return
         if not self.folder.is_dir():
             raise Refusal(404, "This upload is over; begin anew.")
-        wrong = [number for number in range(1, self.count + 1) if told.get(number) != self._digest(number)]
+        paths = [self._path(number, told.get(number, "")) for number in range(1, self.count + 1)]
+        wrong = [number for number, path in enumerate(paths, 1) if not path.is_file()]
         if wrong or len(told) != self.count:
             raise bad_request(
                 f"Parts are missing, or not those that were sent: {wrong[:20] or sorted(told)[:20]}."
             )
-        with (self.folder / "data").open("rb") as file:
-            digest = hashlib.sha256()
-            while block := file.read(_BLOCK):
-                digest.update(block)
-            size = file.tell()
-            os.fsync(file.fileno())
-        if (size, digest.hexdigest()) != (self.size, self.oid):
-            self.abort()
-            raise bad_request(
-                f"{size} bytes with sha256 {digest.hexdigest()} came, not {self.size} with {self.oid}."
-            )
-        pending.note(self.history, self.oid)
-        self.history.adopt(self.folder / "data", self.oid)
+        if shutil.disk_usage(self.folder).free < self.size:
+            raise Refusal(507, "The server's disk has no room for the object.")
+        temporary = self.history.temporary()
+        try:
+            digest, size = hashlib.sha256(), 0
+            with temporary.open("xb") as target:
+                for path in paths:
+                    with path.open("rb") as file:
+                        while block := file.read(_BLOCK):
+                            digest.update(block)
+                            size += target.write(block)
+                target.flush()
+                os.fsync(target.fileno())
+            if (size, digest.hexdigest()) != (self.size, self.oid):
+                self.abort()
+                raise bad_request(
+                    f"{size} bytes with sha256 {digest.hexdigest()} came, not {self.size} with {self.oid}."
+                )
+            pending.note(self.history, self.oid)
+            self.history.adopt(temporary, self.oid)
+        finally:
+            temporary.unlink(missing_ok=True)
         self.abort()
 
     def abort(self) -> None:
         """Removes what was sent."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _digest(self, number: int) -> str | None:
-        try:
-            return (self.folder / f"{number:05d}").read_text(encoding="ascii")
-        except FileNotFoundError:
-            return None
+    def _path(self, number: int, digest: str) -> Path:
+        return self.folder / (f"{number:05d}-{digest}" if _DIGEST.fullmatch(digest) else "none")
 
 
 def begin(history: History, oid: str, size: int) -> PartsUpload:
     """Begins an upload in parts, and removes those that nobody went on with."""
     sweep(history)
     upload = PartsUpload(history, secrets.token_hex(16), oid, size, part_size(size))
-    folder = history.inside(_FOLDER, upload.name)
-    with (folder / "data").open("xb") as file:
-        file.truncate(size)
+    history.inside(_FOLDER, upload.name)
     return upload
 
 
@@ -159,5 +168,5 @@ def sweep(history: History) -> None:
     with contextlib.suppress(FileNotFoundError):
         for folder in (history.folder / _FOLDER).iterdir():
             with contextlib.suppress(FileNotFoundError):
-                if max(folder.stat().st_mtime, (folder / "data").stat().st_mtime) < oldest:
+                if folder.stat().st_mtime < oldest:
                     shutil.rmtree(folder, ignore_errors=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
+from itertools import islice
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from gristmill.hub.server.access import Caller
+from gristmill.hub.server.bucket_api import readable, visible_buckets
+from gristmill.hub.server.bucket_files import TYPE
 from gristmill.hub.server.repos import TYPES
 from gristmill.hub.server.served import Served
 
@@ -35,6 +38,10 @@ async def front(served: Served, request: Request, _values: dict[str, str]) -> Re
         if ids:
             links = (f'<li><a href="{_prefix(type)}/{quote(id)}">{escape(id)}</a></li>' for id in ids)
             body.append(f"<h2>{type}</h2><ul>{''.join(links)}</ul>")
+    buckets = await served.call(visible_buckets, served, caller)
+    if buckets:
+        links = (f'<li><a href="/{TYPE}/{quote(id)}">{escape(id)}</a></li>' for id in buckets)
+        body.append(f"<h2>{TYPE}</h2><ul>{''.join(links)}</ul>")
     return _page("Gristmill Hub", body)
 
 
@@ -43,18 +50,28 @@ async def repo_page(served: Served, request: Request, values: dict[str, str]) ->
     repo = await served.repo(request, values["type"], values["id"])
     snapshot = await served.snapshot(request, repo, "main")
     base = f"{_prefix(repo.type)}/{quote(repo.id)}/resolve/main"
-    entries = list(snapshot.entries.values())
+    sizes = {path: entry.size for path, entry in snapshot.entries.items()}
+    about = f"<p>{len(sizes):,} files at commit <code>{snapshot.commit}</code></p>"
+    return _page(repo.id, [about, *_table(base, sizes)])
+
+
+async def bucket_page(served: Served, request: Request, values: dict[str, str]) -> Response:
+    """``/buckets/ORG/NAME``: the files of a bucket."""
+    bucket = await readable(served, request, values["bucket"])
+    sizes = {path: found.stamp.size for path, found in (await served.call(bucket.files)).items()}
+    table = _table(f"/{TYPE}/{quote(bucket.id)}/resolve", sizes)
+    return _page(bucket.id, [f"<p>{len(sizes):,} files</p>", *table])
+
+
+def _table(base: str, sizes: Mapping[str, int]) -> list[str]:
     rows = (
-        f'<tr><td><a href="{base}/{quote(entry.path)}">{escape(entry.path)}</a></td><td class="n">{entry.size:,}</td></tr>'
-        for entry in entries[:_MOST_FILES]
+        f'<tr><td><a href="{base}/{quote(path)}">{escape(path)}</a></td><td class="n">{size:,}</td></tr>'
+        for path, size in islice(sizes.items(), _MOST_FILES)
     )
-    body = [
-        f"<p>{len(entries):,} files at commit <code>{snapshot.commit}</code></p>",
-        f"<table><tr><th>file</th><th>bytes</th></tr>{''.join(rows)}</table>",
-    ]
-    if len(entries) > _MOST_FILES:
-        body.append(f"<p>… and {len(entries) - _MOST_FILES:,} more.</p>")
-    return _page(repo.id, body)
+    table = [f"<table><tr><th>file</th><th>bytes</th></tr>{''.join(rows)}</table>"]
+    if len(sizes) > _MOST_FILES:
+        table.append(f"<p>… and {len(sizes) - _MOST_FILES:,} more.</p>")
+    return table
 
 
 def _visible_ids(served: Served, caller: Caller, type: str) -> list[str]:

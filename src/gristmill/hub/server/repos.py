@@ -132,6 +132,7 @@ class Hub:
                     with contextlib.suppress(OSError, GristmillError, Refusal):
                         repo.head()
                         pending.sweep(History(repo.folder))
+        self.buckets.look_after()
 
     def pin(self, type: str, id: str) -> str | None:
         """Gives the commit id that ``revisions.json`` wants for a repository as it is at the start."""
