@@ -20,7 +20,7 @@ import pyarrow as pa
 from gristmill import config
 from gristmill.build.in_place import with_columns
 from gristmill.build.prepare import ORIGINS_FILENAME
-from gristmill.build.shards import read_files
+from gristmill.build.shards import read_shards
 from gristmill.build.split_spec import SplitPart
 from gristmill.errors import FileFormatError
 from gristmill.features import Features
@@ -104,7 +104,7 @@ def open_prepared(
     """
     info, split = _read_info(folder)
     # Listed, not searched for: results of `map` are kept in the same folder.
-    shards, _ = read_files(folder)
+    shards = read_shards(folder)
     for shard in shards:
         shard.check()
     files = tuple(shard.path for shard in shards)

@@ -19,7 +19,7 @@ import xxhash
 from gristmill.errors import FileError, FileFormatError, FileMissingError
 from gristmill.files.borders import reading, writing
 
-__all__ = ["FILES_FILENAME", "FileRecord", "checksum", "read_files", "record", "write_files"]
+__all__ = ["FILES_FILENAME", "FileRecord", "checksum", "read_files", "read_shards", "record", "write_files"]
 
 FILES_FILENAME = "files.json"
 _PIECE = 1 << 20
@@ -142,15 +142,23 @@ def read_files(folder: Path) -> tuple[Sequence[FileRecord], Sequence[FileRecord]
         FileMissingError: There is none.
         FileFormatError: It holds what no run writes.
     """
+    shards, others = _read(folder, "shards", "others")
+    return shards, others
+
+
+def read_shards(folder: Path) -> Sequence[FileRecord]:
+    """Reads which Arrow files hold the rows: all that opening them takes; the arguments and errors of `read_files`."""
+    [shards] = _read(folder, "shards")
+    return shards
+
+
+def _read(folder: Path, *parts: str) -> list[list[FileRecord]]:
     path = folder / FILES_FILENAME
     with reading(path, "JSON"):
         text = path.read_text(encoding="utf-8")
     try:
         value = json.loads(text)
-        return (
-            [_parse(folder, item) for item in value["shards"]],
-            [_parse(folder, item) for item in value["others"]],
-        )
+        return [[_parse(folder, item) for item in value[part]] for part in parts]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FileFormatError.at(f"can't be read ({error!r})", file=path) from error
 
@@ -160,16 +168,18 @@ def _parse(folder: Path, item: Any) -> FileRecord:
     if not isinstance(size, int) or not isinstance(digest, str):
         raise TypeError("a size or checksum is of the wrong type")
     if when is not None:
-        return FileRecord(_possible(item["path"]), size, digest, int(when))
+        return FileRecord(Path(_possible(item["path"])), size, digest, int(when))
     name = item["name"]
-    if not isinstance(name, str) or name != Path(name).name:
+    if not isinstance(name, str) or name in _NO_NAMES or os.path.basename(name) != name:  # noqa: PTH119  # at each load
         raise ValueError(f"{name!r} is no name of a file")
-    return FileRecord(_possible(folder / name), size, digest)
+    return FileRecord(folder / _possible(name), size, digest)
 
 
-def _possible(path: Any) -> Path:
-    if b"\0" in os.fsencode(
-        path
-    ):  # which, like text that no file system encodes, would surface at the first use
+_NO_NAMES = ("", os.curdir, os.pardir)
+
+
+def _possible(path: Any) -> str:
+    if not isinstance(path, str) or b"\0" in os.fsencode(path):
+        # It would surface at the first use, as would text that no file system encodes.
         raise ValueError(f"{path!r} is no path")
-    return Path(path)
+    return path
