@@ -76,3 +76,60 @@ def stream_remote_column(case: Case) -> Any:
 def stream_remote_first(case: Case) -> Any:
     with slow_hub(case), case.timed():
         return next(iter(stream(case)))
+
+
+@workload(cold=True)
+def stream_remote_numpy(case: Case) -> Any:
+    with slow_hub(case), case.timed():
+        total = 0.0
+        for batch in stream(case).with_format("numpy").iter(1000):
+            total += float(batch["score"].sum())
+    return round(total, 6)
+
+
+@workload(cold=True)
+def stream_remote_skip(case: Case) -> Any:
+    """A thousand rows at nine tenths."""
+    with slow_hub(case):
+        ds = stream(case)
+        rows = sum(pq.read_metadata(path).num_rows for path in (case.data / "shards").glob("*.parquet"))
+        with case.timed():
+            return [row["id"] for row in ds.skip(rows * 9 // 10).take(1000)]
+
+
+@workload(cold=True)
+def stream_remote_resume(case: Case) -> Any:
+    """The next row of a reading that was left at nine tenths."""
+    with slow_hub(case):
+        ds, rows = stream(case), case.count(15_000) * 18
+        for number, _ in enumerate(ds, 1):
+            if number == rows:
+                state = ds.state_dict()
+                break
+        again = stream(case)
+        with case.timed():
+            again.load_state_dict(state)
+            return next(iter(again))
+
+
+def loaded(case: Case, workers: int) -> Any:
+    """Reads through PyTorch's loader."""
+    from torch.utils.data import DataLoader
+
+    with slow_hub(case):
+        ds = stream(case).select_columns(["id", "score"]).with_format("torch")
+        total = 0
+        with case.timed():
+            for batch in DataLoader(ds, batch_size=256, num_workers=workers):
+                total += int(batch["id"].sum())
+        return total
+
+
+@workload(cold=True, needs="torch")
+def stream_remote_torch(case: Case) -> Any:
+    return loaded(case, 0)
+
+
+@workload(cold=True, needs="torch")
+def stream_remote_torch_2(case: Case) -> Any:
+    return loaded(case, 2)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import HubResponseError, InvalidArgumentError, shorten
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a connection; the data itself may take `config.GRISTMILL_TIMEOUT` between two pieces."""
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 _VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 
 
@@ -47,12 +52,21 @@ def open_client(
             limits=limits,
             headers={"User-Agent": user_agent, "Accept-Encoding": "gzip"},
             mounts=mounts,
+            verify=_certificates(*map(os.environ.get, _CERTIFICATES)),
         )
     except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
         # An unknown kind of proxy, one that needs a library, or certificates that are not there.
         raise InvalidArgumentError(
             f"No connection can be set up: {error}. Check the environment variables {_VARIABLES}."
         ) from error
+
+
+@functools.lru_cache(maxsize=1)
+def _certificates(*_where: str | None) -> ssl.SSLContext:
+    """Reads whom to trust once a process: it takes longer than a request does."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def _transports(proxies: Mapping[str, str | None], limits: httpx.Limits) -> dict[str, Any]:
