@@ -1,5 +1,7 @@
 """Pools of connections."""
 
+import ssl
+
 import httpx
 
 from gristmill.files import connections
@@ -10,7 +12,12 @@ def test_certificates_are_read_once(monkeypatch):
     connections._certificates.cache_clear()
     made = []
     real = httpx.create_ssl_context
-    monkeypatch.setattr(httpx, "create_ssl_context", lambda: made.append(1) or real())
+
+    def make() -> ssl.SSLContext:
+        made.append(1)
+        return real()
+
+    monkeypatch.setattr(httpx, "create_ssl_context", make)
     for _ in range(3):
         open_client("me", 5).close()
     assert len(made) == 1
