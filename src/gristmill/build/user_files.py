@@ -22,13 +22,11 @@ from gristmill.files.patterns import PathIndex
 from gristmill.files.remote_files import RemoteFile, fetch_remote, find_remote
 from gristmill.hub.buckets import Bucket, BucketFile, parse_bucket_path
 from gristmill.hub.client import HubClient, PinnedRepo
+from gristmill.hub.urls import parse_hub_file
 from gristmill.partial.opening import source_of_bucket, source_of_repo, source_of_url
 from gristmill.partial.source import FileRanges, RangeSource
 
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)(?:://|::)")
-_HUB_FILE = re.compile(
-    r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)", re.DOTALL
-)
 _HUB_BUCKET = "hf://buckets/"
 _ARCHIVES = ("zip", "tar", "7z", "libarchive")
 # What is compressed is decompressed when it is read, whatever it is called; what is fetched is kept in any case.
@@ -188,12 +186,9 @@ def _url_file(url: str, client: HubClient, again: bool, parts: bool) -> DataFile
 
 
 def _hub_files(url: str, client: HubClient, again: bool) -> list[DataFile]:
-    match = _HUB_FILE.fullmatch(url)
-    if match is None:
-        expected = "hf://datasets/namespace/name/path or hf://datasets/namespace/name@revision/path"
-        raise InvalidArgumentError.from_value("data_files", url, expected)
-    repo = client.pin(match["repo"], (match["revision"] or "main").replace("%2F", "/"))
-    found = resolve_patterns(PathIndex(file.path for file in repo.files()), [match["path"]], repo.repo_id)
+    repo_id, revision, pattern = parse_hub_file("data_files", url)
+    repo = client.pin(repo_id, revision or "main")
+    found = resolve_patterns(PathIndex(file.path for file in repo.files()), [pattern], repo.repo_id)
     return files_of_repo(repo, found, f"hf://datasets/{repo.repo_id}@{repo.commit}/", again)
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any, NoReturn, cast
 from gristmill import config
 from gristmill.errors import DataError, FileFormatError, UnsafePathError, shorten
 from gristmill.files.compression import Growth
+from gristmill.files.exact import read_exactly
 from gristmill.files.paths import check_relative
 
 __all__ = ["Bounds", "Member", "clean_name", "link_target", "member_file", "refuse_other_kind"]
@@ -209,15 +210,7 @@ class _MemberFile(io.BufferedIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Reads exactly `size` bytes, fewer only at the end; everything if negative or None."""
-        left = -1 if size is None else size
-        parts: list[bytes] = []
-        while left:
-            data = self.read1(left)
-            if not data:
-                break
-            parts.append(data)
-            left -= len(data) if left > 0 else 0
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return read_exactly(self.read1, size)
 
     def readinto(self, buffer: Any, /) -> int:
         """Reads into a buffer."""

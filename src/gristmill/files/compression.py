@@ -23,6 +23,7 @@ from gristmill.errors import (
     GristmillError,
     InvalidArgumentError,
 )
+from gristmill.files.exact import read_exactly
 
 __all__ = [
     "COMPRESSION_SUFFIXES",
@@ -216,15 +217,7 @@ class DecompressedFile(io.BufferedIOBase):
             FileFormatError: The compressed data is damaged or cut off; says where.
             DataError: It grows out of all proportion.
         """
-        left = -1 if size is None else size
-        parts: list[bytes] = []
-        while left:
-            data = self.read1(left)
-            if not data:
-                break
-            parts.append(data)
-            left -= len(data) if left > 0 else 0
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return read_exactly(self.read1, size)
 
     def read1(self, size: int = -1, /) -> bytes:
         """Reads at most `size` bytes, whatever comes next; b"" only at the end."""

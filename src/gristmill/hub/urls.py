@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 from gristmill.errors import InvalidArgumentError, UnsafePathError
 from gristmill.files.paths import check_relative
 
 REPO_TYPES = ("dataset", "model")
+_HUB_FILE = re.compile(
+    r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)", re.DOTALL
+)
+
+
+def parse_hub_file(argument: str, url: str) -> tuple[str, str | None, str]:
+    """Takes the URL of a file, or of a pattern of files, in a repository apart.
+
+    Args:
+        argument: Name of the argument it was passed as, for the error.
+        url: ``hf://datasets/namespace/name/path``, with ``@revision`` after the name if one is meant.
+
+    Returns:
+        (repository, revision or None, path).
+
+    Raises:
+        InvalidArgumentError: It is of another form.
+
+    Example:
+        >>> parse_hub_file("url", "hf://datasets/org/name@refs%2Fpr%2F1/data/a.csv")
+        ('org/name', 'refs/pr/1', 'data/a.csv')
+    """
+    found = _HUB_FILE.fullmatch(url)
+    if found is None:
+        expected = "hf://datasets/namespace/name/path or hf://datasets/namespace/name@revision/path"
+        raise InvalidArgumentError.from_value(argument, url, expected)
+    revision = found["revision"]
+    return found["repo"], None if revision is None else revision.replace("%2F", "/"), found["path"]
 
 
 def check_repo(repo_id: str, repo_type: str) -> None:

@@ -13,18 +13,17 @@ from gristmill.errors import (
     FileMissingError,
     HubConnectionError,
     HubResponseError,
-    InvalidArgumentError,
     suggest,
 )
 from gristmill.files.atomic import write_json
 from gristmill.files.remote import local_path
 from gristmill.hub.buckets import Bucket, BucketFile
 from gristmill.hub.client import HubClient, PinnedRepo
+from gristmill.hub.urls import parse_hub_file
 from gristmill.partial.source import FileRanges, HttpRanges, RangeSource
 
 __all__ = ["open_source", "source_of_bucket", "source_of_repo", "source_of_url"]
 
-_HUB_FILE = re.compile(r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)")
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://")
 
 
@@ -49,10 +48,6 @@ def open_source(
     """
     if file is not None:
         return source_of_repo((client or HubClient(token=token)).pin(source, revision or "main"), file)
-    hub = _HUB_FILE.fullmatch(source)
-    if hub is not None:
-        pinned = revision or (hub["revision"] or "main").replace("%2F", "/")
-        return source_of_repo((client or HubClient(token=token)).pin(hub["repo"], pinned), hub["path"])
     scheme = _SCHEME.match(source)
     if scheme is None or scheme["scheme"] in ("file", "local"):
         path = local_path(source)
@@ -60,8 +55,9 @@ def open_source(
             raise FileMissingError.from_path(source)
         return path
     if scheme["scheme"] == "hf":
-        expected = "hf://datasets/namespace/name/path or hf://datasets/namespace/name@revision/path"
-        raise InvalidArgumentError.from_value("source", source, expected)
+        repo_id, named, path_in_repo = parse_hub_file("source", source)
+        pinned = (client or HubClient(token=token)).pin(repo_id, revision or named or "main")
+        return source_of_repo(pinned, path_in_repo)
     if scheme["scheme"] in ("http", "https"):
         return HttpRanges.from_url((client or HubClient(token=token)).session, source)
     return FileRanges.from_url(source, options)
