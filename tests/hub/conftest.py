@@ -18,8 +18,8 @@ FILES = {
 
 
 @pytest.fixture
-def hub():
-    with FaultyHub(dict(FILES)) as faulty:
+def hub(tmp_path):
+    with FaultyHub(dict(FILES)) as faulty, config.override(DOWNLOADED_DATASETS_PATH=tmp_path / "downloads"):
         yield faulty
 
 
