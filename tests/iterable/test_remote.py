@@ -340,6 +340,20 @@ def test_types_widen_where_a_block_needs_it(hub):
     assert last == {"a": "x", "b": "y"}
 
 
+def test_xml_documents_come_by_ranges(hub, tmp_path):
+    text = "<a>" + "".join(f"<b>{word}</b>\n" for word in WORDS) + "</a>"
+    hub.files["plain/a.xml"] = text.encode()
+    hub.script("plain/a.xml", lambda truth, seen: truth, lambda truth, seen: truth, drop(90_000))
+    url = f"{hub.url}/plain/a.xml"
+    assert [row["xml"] for row in load_dataset("xml", data_files=url, split="train", streaming=True)] == [
+        text
+    ]
+    assert spans(hub, "plain/")
+    assert not list(tmp_path.glob("downloads/*[0-9a-f]"))
+    records = load_dataset("xml", data_files=url, split="train", streaming=True, record="b")
+    assert sum(1 for _ in records) == LINES
+
+
 def test_any_file_system():
     system = fsspec.filesystem("memory")
     system.pipe("/streams/a.csv", TEXTS["a.csv"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,12 +115,13 @@ def _bytes_needed(remote: RemoteParquet, columns: Sequence[str] | None, filters:
     return total(remote.ranges(groups, remote.known(columns_needed(columns, filters, remote.schema))))
 
 
-def streamed_file(file: DataFile, format: str) -> SourceFile | None:
+def streamed_file(file: DataFile, format: str, options: Mapping[str, Any]) -> SourceFile | None:
     """Opens a remote file so that only what is read comes over, and nothing of it stays.
 
     Args:
         file: The file.
         format: The format it is read by.
+        options: Options of the format's reader.
 
     Returns:
         The file; None if it has to be fetched whole.
@@ -131,7 +132,9 @@ def streamed_file(file: DataFile, format: str) -> SourceFile | None:
         FileError: The file system refuses.
     """
     is_parquet = format == "parquet"
-    if file.path is not None or file.ranges is None or not (is_parquet or format in _READ_FORWARD):
+    # What the records of an XML file hold is known when all of them have been read.
+    is_forward = format in _READ_FORWARD or (format == "xml" and options.get("record") is None)
+    if file.path is not None or file.ranges is None or not (is_parquet or is_forward):
         return None
     try:
         ranges = file.ranges()

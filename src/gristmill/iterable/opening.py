@@ -45,7 +45,7 @@ def files_of_source(source: SplitSource, skips: bool = False) -> Node:
             file.name,
             file.path,
             partial(_fetched, source, file),
-            partial(streamed_file, file, source.format),
+            partial(streamed_file, file, source.format, source.options),
             file.size,
         )
         for file in source.files
