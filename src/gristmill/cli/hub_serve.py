@@ -72,6 +72,13 @@ from gristmill.cli.app import Settings, hub_group
     help="How long a branch is taken to be what that Hub said last.  [default: 60]",
 )
 @click.option(
+    "--convert-max",
+    metavar="SIZE",
+    default="1GB",
+    show_default=True,
+    help="Make Parquet files, when they are asked for, of CSV, JSON and the like up to this size; 0 for never.",
+)
+@click.option(
     "--tls-cert",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
@@ -100,6 +107,7 @@ def hub_serve(
     upstream: str | None,
     upstream_token: Path | None,
     mirror_ttl: float,
+    convert_max: str,
     tls_cert: Path | None,
     tls_key: Path | None,
 ) -> None:
@@ -113,6 +121,7 @@ def hub_serve(
     Example: gristmill hub serve ./mirror --port 8000
     """
     from gristmill import config
+    from gristmill.arguments import parse_size
     from gristmill.demo import DEMO_HUB
     from gristmill.hub.server import serve
 
@@ -157,6 +166,8 @@ def hub_serve(
         mirror=upstream or mirror,
         mirror_token=upstream_token.read_text("utf-8", "replace").strip() if upstream_token else None,
         mirror_ttl=mirror_ttl,
+        # The Hub that ships with Gristmill is not for writing to.
+        convert_max=0 if demo or convert_max == "0" else parse_size(convert_max),
         tls_cert=tls_cert,
         tls_key=tls_key,
         ready=announce,

@@ -52,6 +52,7 @@ def create_app(
     mirror: str | bool = False,
     mirror_token: str | bool | None = None,
     mirror_ttl: float = 60.0,
+    convert_max: int = 1_000_000_000,
 ) -> App:
     """Makes the ASGI app that serves a folder; any ASGI server can run it.
 
@@ -69,6 +70,8 @@ def create_app(
         mirror_token: Token for that Hub, sent nowhere else; None for the one of ``HF_TOKEN`` or `hf auth login` if that Hub
             is ``HF_ENDPOINT``, else none; False for none.
         mirror_ttl: Seconds after which a branch is compared with that Hub again when it is asked for.
+        convert_max: Bytes of a config's files (CSV, JSON and the like) up to which Parquet files are made of them when
+            somebody asks for those; 0 for never.
 
     Returns:
         An ASGI app.
@@ -100,6 +103,10 @@ def create_app(
             "Where tokens are known, they say who may write, and none of them may: give one a scope in tokens.json."
         )
     served = Served(hub, redirect_large, public_url)
+    if convert_max:
+        from gristmill.hub.server.conversion import Converter
+
+        served.converter = Converter(served, convert_max)
     if mirror:
         from gristmill.hub.server.mirror import open_mirror
 
@@ -125,6 +132,7 @@ def serve(
     mirror: str | bool = False,
     mirror_token: str | bool | None = None,
     mirror_ttl: float = 60.0,
+    convert_max: int = 1_000_000_000,
     tls_cert: str | os.PathLike[str] | None = None,
     tls_key: str | os.PathLike[str] | None = None,
     ready: Callable[[str], None] | None = None,
@@ -144,6 +152,7 @@ def serve(
         mirror: As in `create_app`.
         mirror_token: As in `create_app`.
         mirror_ttl: As in `create_app`.
+        convert_max: As in `create_app`.
         tls_cert: File of a certificate (PEM): the server speaks HTTPS.
         tls_key: File of its key, if that is not in the same file.
         ready: Called once with the endpoint, when requests are answered.
@@ -169,6 +178,7 @@ def serve(
         mirror=mirror,
         mirror_token=mirror_token,
         mirror_ttl=mirror_ttl,
+        convert_max=convert_max,
     )
     from gristmill.hub.server.run import run, tls_of
 
@@ -189,6 +199,7 @@ def serve_in_thread(
     mirror: str | bool = False,
     mirror_token: str | bool | None = None,
     mirror_ttl: float = 60.0,
+    convert_max: int = 1_000_000_000,
     tls_cert: str | os.PathLike[str] | None = None,
     tls_key: str | os.PathLike[str] | None = None,
 ) -> AbstractContextManager[str]:
@@ -207,6 +218,7 @@ def serve_in_thread(
         mirror: As in `create_app`.
         mirror_token: As in `create_app`.
         mirror_ttl: As in `create_app`.
+        convert_max: As in `create_app`.
         tls_cert: File of a certificate (PEM): the server speaks HTTPS.
         tls_key: File of its key, if that is not in the same file.
 
@@ -236,6 +248,7 @@ def serve_in_thread(
         mirror=mirror,
         mirror_token=mirror_token,
         mirror_ttl=mirror_ttl,
+        convert_max=convert_max,
     )
     from gristmill.hub.server.run import run_in_thread, tls_of
 

@@ -84,7 +84,9 @@ ROUTES = (
         writes=True,
     ),
     Route("api/{type}/{id}/discussions/{number}/title", discussion_api.rename, ("POST",), writes=True),
-    Route("api/{type}/{id}/discussions/{number}/status", discussion_api.change_status, ("POST",), writes=True),
+    Route(
+        "api/{type}/{id}/discussions/{number}/status", discussion_api.change_status, ("POST",), writes=True
+    ),
     Route("api/{type}/{id}/discussions/{number}/merge", discussion_api.merge, ("POST",), writes=True),
     Route("api/{type}/{id}/preupload/{rev}", commit_api.preupload, ("POST",), writes=True),
     Route("api/{type}/{id}/commit/{rev}", commit_api.commit, ("POST",), writes=True),
@@ -144,8 +146,9 @@ class App:
 
     def close(self) -> None:
         """Closes what the app keeps open, when it answers no more."""
-        if self.served.mirror is not None:
-            self.served.mirror.close()
+        for helper in (self.served.mirror, self.served.converter):
+            if helper is not None:
+                helper.close()
         if self._log is not None:
             self._log.close()
 
@@ -165,6 +168,8 @@ class App:
                 answered["X-Request-Id"] = id
                 if getattr(request.state, "stale", False):
                     answered["X-Gristmill-Mirror"] = "stale"
+                if getattr(request.state, "warning", ""):
+                    answered["X-HF-Warning"] = request.state.warning
             elif scope["method"] == "HEAD":
                 message = {**message, "body": b""}
             sent += message["count"] if message["type"] == ZERO_COPY else len(message.get("body", b""))
@@ -202,15 +207,23 @@ class App:
             for route, values in _TABLE.fitting(method, parts):
                 if route.writes and not self.served.hub.access.writable:
                     raise read_only()
-                if self.served.mirror is not None and "id" in values and not route.writes:
-                    request.state.stale = await self.served.mirror.prepare(
-                        self.served, request, values, "parquet" in route.pattern
-                    )
+                if "id" in values and not route.writes:
+                    await self._prepare(request, values, "parquet" in route.pattern)
                 return await route.handler(self.served, request, values)
             await self._refuse(request, parts, method)
         except Refusal as refusal:
             return self._moved(request, parts, refusal) or refusal.response()
         raise AssertionError("a request that fits no route is refused")
+
+    async def _prepare(self, request: Request, values: dict[str, str], parquet: bool) -> None:
+        """Sees to it that what a request is about is here, where it can be fetched or made."""
+        served = self.served
+        if parquet:
+            values = {**values, "type": "datasets"}
+        if served.mirror is not None:
+            request.state.stale = await served.mirror.prepare(served, request, values, parquet)
+        if served.converter is not None:
+            await served.converter.prepare(request, values, parquet)
 
     def _moved(self, request: Request, parts: list[str], refusal: Refusal) -> Response | None:
         """Redirects from the old id of a repository, if that is why it was not found."""

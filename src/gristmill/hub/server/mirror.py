@@ -39,6 +39,7 @@ __all__ = ["Mirror", "open_mirror"]
 
 _log = get_logger(__name__)
 _TYPES = ("datasets", "models")
+_EXPORTS = frozenset({CONVERT, "~parquet"})
 _THREADS = 8
 _PASSING = 64
 _TURNS = 64
@@ -98,7 +99,10 @@ class Mirror:
         if type not in _TYPES or not valid_id(id) or hidden:
             return False
         try:
-            stale = await self._ensured(type, id, values.get("rev", "main"))
+            revision = values.get("rev", "main")
+            # What that Hub has not converted, this one may.
+            convert = convert or revision in _EXPORTS
+            stale = await self._ensured(type, id, "main" if revision in _EXPORTS else revision)
             if convert:
                 try:
                     await self._ensured(type, id, CONVERT)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gristmill.hub.server.access import Gated
 from gristmill.hub.server.cards import ServedCard
 from gristmill.hub.server.convert import parquet_entries
+from gristmill.hub.server.converted import Converted, folder_of, read_converted
 from gristmill.hub.server.errors import revision_not_found
 from gristmill.hub.server.snapshots import Commit, Snapshot, make_snapshot
 
@@ -34,7 +35,7 @@ class Repo(ABC):
         self.type = type
         self.id = id
         self.folder = hub.root / type / id
-        self._converted: tuple[str, Snapshot | None] = ("", None)
+        self._converted: tuple[tuple[str, Converted | None], Snapshot | None] = (("", None), None)
 
     @property
     def private(self) -> bool:
@@ -103,16 +104,22 @@ class Repo(ABC):
         """Makes the next look at the folder a fresh one."""
 
     def converted(self) -> Snapshot | None:
-        """Gives what ``refs/convert/parquet`` holds: the repository's own Parquet files as config/split/0000.parquet.
+        """Gives what ``refs/convert/parquet`` holds: Parquet files as config/split/0000.parquet.
 
         Returns:
-            None if no split is made of Parquet files alone.
+            The repository's own, and those that were made of its other files; None if there are none.
         """
         head = self.head()
-        if self._converted[0] != head.commit:
-            entries = parquet_entries(head, self.card(), self.id) if self.type == "datasets" else []
-            made = make_snapshot(f"{CONVERT} {head.commit}", entries) if entries else None
-            self._converted = (head.commit, made)
+        if self.type != "datasets":
+            return None
+        made = read_converted(self.folder, head.commit)
+        key = (head.commit, made)
+        if self._converted[0] != key:
+            entries = parquet_entries(head, self.card(), self.id)
+            if made is not None:
+                entries += made.entries(folder_of(self.folder, head.commit))
+            snapshot = make_snapshot(f"{CONVERT} {head.commit}", entries) if entries else None
+            self._converted = (key, snapshot)
         return self._converted[1]
 
     def at(self, revision: str) -> Snapshot:

@@ -1,0 +1,70 @@
+"""What runs in a process of its own to make Parquet files of one config: ``python -m gristmill.hub.server.conversion_job``.
+
+A process of its own, because the files are anybody's: what fills the memory or ends a decoder ends it and not the server.
+It reads what to do from its input (JSON), writes files into a folder, and ends when the server does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+SHARD_SIZE = "500MB"
+
+
+def convert(data: Path, config: str, out: Path) -> None:
+    """Makes ``SPLIT/0000.parquet`` and so on of a config's splits.
+
+    Args:
+        data: A folder with the files and a card that names them.
+        config: The config.
+        out: Where the files go; made if needed.
+
+    Raises:
+        GristmillError: The data can't be read.
+    """
+    from gristmill.load import load_dataset
+
+    loaded: Any = load_dataset(str(data), config, num_proc=None)
+    for split, rows in loaded.items():
+        folder = out / split
+        folder.mkdir(parents=True)
+        rows.to_parquet(str(folder / "part.parquet"), max_shard_size=SHARD_SIZE)
+        for number, file in enumerate(sorted(folder.glob("part*.parquet"))):
+            file.rename(folder / f"{number:04d}.parquet")
+
+
+def _end_with_parent() -> None:
+    # The server holds the other end of our input for as long as it lives.
+    with contextlib.suppress(OSError):
+        while os.read(0, 1024):
+            pass
+    os._exit(1)
+
+
+def main() -> int:
+    """Does what the input's first line says; gives the exit status. Why it failed is the last line of the output."""
+    from gristmill.errors import GristmillError
+
+    task = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (task["largest_file"], task["largest_file"]))
+        os.nice(10)
+    try:
+        convert(Path(task["data"]), task["config"], Path(task["out"]))
+    except (GristmillError, MemoryError) as error:
+        sys.stdout.write(json.dumps({"failed": str(error)[:2000] or type(error).__name__}) + "\n")
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
