@@ -2,16 +2,23 @@
 
 import contextlib
 import hashlib
+import io
 import json
+import os
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gristmill.hub.server import passing, serve_in_thread
 from tests.hub.faulty import COMMIT, FaultyHub, drop, longer, redirect, says, short, status, wrong
-from tests.hub.server.conftest import FILES, TRICKY, Wire, Writer, file
+from tests.hub.server.conftest import FILES, TRICKY, Wire, Writer, file, write
 
 REPO = "/datasets/org/tiny"
 BIG = bytes(range(256)) * 40_000
@@ -431,3 +438,99 @@ def test_it_stops_while_a_file_comes_in(hub, copy):
         asking.start()
     asking.join(20)
     assert not asking.is_alive()
+
+
+# -- clients, with nothing set but the address
+
+
+CLIENT = """
+import json
+from gristmill import load_dataset
+rows = load_dataset("org/rows", split="train")
+first = next(iter(load_dataset("org/rows", split="train", streaming=True, columns=["n"])))
+from huggingface_hub import HfFileSystem, hf_hub_download, snapshot_download
+path = hf_hub_download("org/rows", "README.md", repo_type="dataset")
+folder = snapshot_download("org/rows", repo_type="dataset", revision="main")
+listed = sorted(HfFileSystem().glob("datasets/org/rows/data/*"))
+with HfFileSystem().open("datasets/org/rows/data/train-0.parquet") as file:
+    tail = file.seek(-4, 2) and file.read()
+print(json.dumps([rows["n"][:3], first, open(path).read(), listed, tail.decode()]))
+"""
+
+
+def client(tmp_path, name, endpoint):
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / name),
+        "HF_ENDPOINT": endpoint,
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", CLIENT],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_clients_work_online_and_without_the_other_hub(tmp_path, copy):
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"n": range(1000), "text": ["x" * 50] * 1000}), sink)
+    write(
+        tmp_path / "far/datasets/org/rows",
+        {"README.md": b"# Rows\n", "data/train-0.parquet": sink.getvalue()},
+    )
+    expected = [[0, 1, 2], {"n": 0}, "# Rows\n", ["datasets/org/rows/data/train-0.parquet"], "PAR1"]
+    with serve_in_thread(tmp_path / "far") as upstream, mirror(copy, upstream) as near:
+        assert client(tmp_path, "first", near.endpoint) == expected
+    with mirror(copy, upstream) as near:
+        assert client(tmp_path, "second", near.endpoint) == expected
+
+
+def test_killed_while_a_file_comes_in(hub, copy):
+    hub.files["slow.parquet"] = slow = os.urandom(3_000_000)
+
+    def stall(truth, seen):
+        time.sleep(0.5)
+        return drop(1_000_000)(truth, seen)
+
+    hub.script("slow.parquet", *[stall] * 9)
+    copy.mkdir()
+    command = [
+        sys.executable,
+        "-m",
+        "gristmill",
+        "hub",
+        "serve",
+        str(copy),
+        "--port",
+        "0",
+        "--mirror",
+        "--json",
+    ]
+    process = subprocess.Popen(
+        [*command, "--upstream", hub.url], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    told = ""
+    while not told.endswith("}\n"):
+        told += process.stdout.readline()
+    near = Wire(json.loads(told)["endpoint"])
+    url = "/datasets/org/data/resolve/main/slow.parquet"
+    part = copy / f"datasets/org/data/.gristmill/tmp/{hashlib.sha256(slow).hexdigest()}.part"
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(near.get, url)
+        while not (part.exists() and part.stat().st_size) and not asked.done():
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        assert isinstance(asked.exception(), HTTPException | OSError)
+    assert objects(copy) == []
+    hub.scripts.clear()
+    hub.seen.clear()
+    with mirror(copy, hub.url) as near:
+        assert near.get(url).body == slow
+    assert hub.requests("slow.parquet")[0].headers["range"].startswith("bytes=")
