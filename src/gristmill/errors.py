@@ -623,8 +623,13 @@ class DatasetScriptError(DatasetsError, RuntimeError):
     @classmethod
     def from_script(cls, script: object, where: object) -> DatasetScriptError:
         """Words the error with the script and what can be done instead."""
+        said = (
+            "is a dataset script"
+            if str(where).endswith(str(script))
+            else f"holds the dataset script {script}"
+        )
         return cls(
-            f"{where} is a dataset script ({script}), and scripts are never run: they are code from strangers. "
+            f"{where} {said}, and scripts are never run: they are code from strangers. "
             "Pass the data files themselves (data_files=... with the format's name as the first argument), look for a "
             'copy of the dataset in Parquet (revision="refs/convert/parquet" on the Hub), or run the script yourself '
             "and load what it writes."

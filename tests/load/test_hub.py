@@ -169,7 +169,7 @@ def test_a_token_is_sent(online, files):
 
 def test_a_repository_with_a_script(online, files):
     online({**files, "data.py": b"raise SystemExit"})
-    with pytest.raises(DatasetScriptError, match=r"data\.py"):
+    with pytest.raises(DatasetScriptError, match=r"org/data holds the dataset script data\.py"):
         load_dataset("org/data")
 
 

@@ -364,8 +364,9 @@ def test_scripts_are_never_run(tmp_path):
     script = tmp_path / "evil" / "evil.py"
     script.parent.mkdir()
     script.write_text(f"open({str(mark)!r}, 'w')")
-    for name in (str(script), str(script.parent), "nowhere.py"):
-        with pytest.raises(RuntimeError, match="scripts are never run"):
+    said = {str(script): "is a dataset script", "nowhere.py": "is a dataset script"}
+    for name, words in {**said, str(script.parent): r"holds the dataset script evil\.py"}.items():
+        with pytest.raises(RuntimeError, match=f"{words}, and scripts are never run"):
             load_dataset(name, trust_remote_code=True)
     assert not mark.exists()
 
