@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import threading
 import time
 from datetime import datetime, timezone
 from urllib.parse import urlsplit
@@ -249,6 +250,47 @@ def test_some_operations_fail_and_the_others_are_done(filled, endpoint):
     assert writer.ask("POST", f"/api/buckets/{ID}/batch", b"{", **bearer).status == 400
     assert batch({**good, "path": "far.csv", "mtime": 10**30}).status == 200
     assert "far.csv" in paths(filled)
+
+
+def test_many_write_at_once_through_two_servers(filled, endpoint, hub):
+    [item] = filled.get_bucket_paths_info(ID, ["logs/a.csv"])
+    statuses, wrong, stop = [], [], threading.Event()
+
+    def write(wire, name):
+        for number in range(5):
+            lines = [
+                {"type": "addFile", "path": f"{name}/{number}/x.csv", "xetHash": item.xet_hash},
+                {"type": "addFile", "path": f"{name}/{number}/gone.csv", "xetHash": item.xet_hash},
+                {"type": "addFile", "path": "same.csv", "xetHash": item.xet_hash},
+                {"type": "deleteFile", "path": f"{name}/{number}/gone.csv"},
+            ]
+            body = "\n".join(json.dumps(line) for line in lines).encode()
+            answer = wire.ask("POST", f"/api/buckets/{ID}/batch", body, Authorization="Bearer hf_me")
+            statuses.append((answer.status, answer.json["succeeded"]))
+
+    def read(wire):
+        while not stop.is_set():
+            answer = wire.get(f"/buckets/{ID}/resolve/same.csv")
+            if answer.status != 404 and answer.body != b"x\n1\n":
+                wrong.append((answer.status, answer.body))
+
+    with serve_in_thread(hub, tokens=hub.parent / "tokens.json") as second:
+        wires = [Writer(endpoint), Writer(second)]
+        writers = [threading.Thread(target=write, args=(wires[n % 2], f"w{n}")) for n in range(6)]
+        readers = [threading.Thread(target=read, args=(wires[n % 2],)) for n in range(4)]
+        for thread in readers + writers:
+            thread.start()
+        for thread in writers:
+            thread.join(100)
+        stop.set()
+        for thread in readers:
+            thread.join(30)
+    assert statuses == [(200, 4)] * 30
+    assert wrong == []
+    found = paths(filled)
+    assert {f"w{n}/{number}/x.csv" for n in range(6) for number in range(5)} <= set(found)
+    assert "same.csv" in found
+    assert not [path for path in found if path.endswith("gone.csv")]
 
 
 def test_rights(filled, endpoint, tmp_path):
