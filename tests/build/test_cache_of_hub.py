@@ -79,3 +79,27 @@ def test_a_damaged_blob_is_found_and_fetched_again(hub):
     assert load_arrow()["x"][:] == [1, 2, 3]
     assert blob.read_bytes() == good
     assert verify_cache().problems == []
+
+
+def test_contents_in_the_store_of_huggingface_hub_are_checked_as_well(hub, tmp_path):
+    load_arrow()
+    link = next(
+        path for path in config.HF_HUB_CACHE.rglob("datasets--*/blobs/*") if path.stat().st_size > 100
+    )
+    good = link.read_bytes()
+    shared = config.HF_HUB_CACHE / "blobs" / "ab" / ("ab" * 32)
+    shared.parent.mkdir(parents=True)
+    link.rename(shared)
+    link.symlink_to(shared)
+    elsewhere = link.with_name("0" * 64)
+    (tmp_path / "elsewhere").write_bytes(b"not of the cache")
+    elsewhere.symlink_to(tmp_path / "elsewhere")
+    assert verify_cache().problems == []
+    shared.write_bytes(good[:-1] + b"x")
+    found = [problem for problem in verify_cache(fix=True).problems if problem.entry.kind == "dataset"]
+    assert [(problem.path, problem.fixed) for problem in found] == [(shared, True)]
+    assert f"not {link.name}" in found[0].problem
+    assert (tmp_path / "elsewhere").exists()
+    assert not shared.exists()
+    assert load_arrow()["x"][:] == [1, 2, 3]
+    assert link.read_bytes() == good

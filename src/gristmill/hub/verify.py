@@ -17,15 +17,22 @@ _PIECE = 1 << 20
 
 
 def list_blobs(repo: Path) -> list[Path]:
-    """Lists the contents in a repository's part of the cache whose names are hashes; links are left out.
+    """Lists the contents in a repository's part of the cache whose names are hashes.
+
+    Newer versions of huggingface_hub keep contents in a store beside the repositories, and link to them from here; such
+    links count, any that lead out of the cache do not.
 
     Args:
         repo: The repository's folder.
     """
     folder = repo / "blobs"
     found = folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ()
-    return sorted(
-        path for path in found if _HASH.fullmatch(path.name) and path.is_file() and not path.is_symlink()
+    return sorted(path for path in found if _HASH.fullmatch(path.name) and _is_own(path, repo.parent))
+
+
+def _is_own(path: Path, cache: Path) -> bool:
+    return path.is_file() and (
+        not path.is_symlink() or path.resolve().is_relative_to(cache.resolve() / "blobs")
     )
 
 
@@ -39,16 +46,17 @@ def find_bad_blobs(
         report: Called with the number of bytes that were looked at.
 
     Yields:
-        The content's path, and what is wrong with it.
+        The content's path (in the store, if that has it), and what is wrong with it.
     """
     for path in list_blobs(repo):
+        content = path.resolve() if path.is_symlink() else path
         try:
             found = _hash(path, report)
         except OSError as error:
-            yield path, str(FileError.from_os_error("read", path, error))
+            yield content, str(FileError.from_os_error("read", path, error))
             continue
         if found != path.name:
-            yield path, f"its content has the hash {found}"
+            yield content, f"its content has the hash {found}, not {path.name}"
 
 
 def _hash(path: Path, report: Callable[[int], object]) -> str:
