@@ -165,8 +165,12 @@ def test_a_repository_of_ones_own_comes_first_and_a_copy_is_not_written_to(endpo
         assert near.get(f"{REPO}/resolve/main/own.txt").body == b"own"
         assert near.get("/api/models/org/model").status == 200
         pushing = Writer(near.endpoint)
+        # That it was looked for before, as clients that push do, is no obstacle.
+        assert near.get("/api/datasets/me/mine").code == "RepoNotFound"
         assert pushing.create("me/mine").status == 200
+        assert near.get("/api/datasets/me/mine").status == 200
         assert pushing.commit(file("a.txt", b"1"), repo="me/mine").status == 200
+        assert near.get("/datasets/me/mine/resolve/main/a.txt").body == b"1"
         answer = pushing.post("/api/models/org/model/tag/main", {"tag": "v1"})
         assert answer.status == 403
         assert "is a mirror of" in answer.json["error"]

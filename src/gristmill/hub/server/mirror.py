@@ -123,8 +123,15 @@ class Mirror:
                 if known is None:
                     known = await anyio.to_thread.run_sync(partial(self._ask, *key), limiter=self._threads)
         if isinstance(known, Refusal):
+            # It may have been made here since.
+            if await anyio.to_thread.run_sync(self._is_own, type, id, limiter=self._threads):
+                return False
             raise Refusal(known.status, known.message, known.code, known.headers)
         return known
+
+    def _is_own(self, type: str, id: str) -> bool:
+        repo = self.hub.find(type, id)
+        return repo is not None and not isinstance(repo, MirroredRepo)
 
     def _remembered(self, key: tuple[str, str, str]) -> bool | Refusal | None:
         until, answer = self._answers.get(key, (0.0, False))
