@@ -55,6 +55,8 @@ class Columns:
         """
         if features is None:
             features = Features.from_arrow_schema(table.schema)
+        if not table.num_columns:  # Arrow forgets the number of rows where such a table is cut or changed
+            return cls({}, table.num_rows, features)
         return cls._over(table.replace_schema_metadata(None), features)
 
     @classmethod
