@@ -18,7 +18,9 @@ from tools.doc_blocks import code_blocks, console_commands
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "guide" / "air-gapped.md"
 DEMO = ROOT / "src" / "gristmill" / "demo" / "hub"
-_FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\n(?:<!-- not run[^\n]*\n)?```\w+\n(?P<text>.*?)```", re.DOTALL)
+_FILE = re.compile(
+    r"<!-- file: (?P<name>\S+) -->\n(?:<!-- not run[^\n]*\n)?```\w+\n(?P<text>.*?)```", re.DOTALL
+)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -50,6 +52,7 @@ class Shell:
         )
 
     def run(self, line):
+        assert self.process.stdin is not None
         self.process.stdin.write(f'{line}\necho "[status $?]"\n')
         self.process.stdin.flush()
         return self._read_until(r"\[status (\d+)\]\n")
@@ -59,6 +62,7 @@ class Shell:
 
     def _read_until(self, pattern):
         shown = ""
+        assert self.process.stdout is not None
         for line in self.process.stdout:
             match = re.fullmatch(pattern, line)
             if match:

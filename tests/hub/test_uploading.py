@@ -133,6 +133,7 @@ def test_killed_and_run_again(hub, folder):
     )
     environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "HF_TOKEN": "hf_any", "HF_HUB_DISABLE_XET": "1"}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
+    assert process.stdout is not None
     assert process.stdout.readline() == b"sent\n"
     process.send_signal(signal.SIGKILL)
     process.communicate()

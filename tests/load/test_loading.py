@@ -297,13 +297,13 @@ def test_files_without_any_of_the_columns(tmp_path, suffix):
     for name, columns in (("1", {"a": [1], "b": ["x"]}), ("2", {"c": [2], "d": ["y"]})):
         files.append(str(tmp_path / f"{name}.{suffix}"))
         table = Dataset.from_dict(columns)
-        {"csv": table.to_csv, "jsonl": table.to_json, "parquet": table.to_parquet}[suffix](files[-1])
+        getattr(table, {"csv": "to_csv", "jsonl": "to_json", "parquet": "to_parquet"}[suffix])(files[-1])
     load: Any = partial(load_dataset, {"jsonl": "json"}.get(suffix, suffix), data_files=files, split="train")
     everything = load()
-    for columns in (["a"], ["d", "a"], ["c"]):
-        some = load(columns=columns)
-        assert some.column_names == columns
-        assert some[:] == {name: everything[name][:] for name in columns}
+    for asked in (["a"], ["d", "a"], ["c"]):
+        some = load(columns=asked)
+        assert some.column_names == asked
+        assert some[:] == {name: everything[name][:] for name in asked}
     with pytest.raises(
         ColumnNotFoundError,
         match=rf'1\.{suffix} and .*2\.{suffix}: there is no column "zz". There are: a, b, c, d',

@@ -209,8 +209,10 @@ class _SingleRows:
         return found
 
     def _read(self, columns: list[tuple[str, Any]], place: int, index: int, found: dict[str, Any]) -> None:
+        name, chunk = "", None
         try:
             for name, chunk in columns:
                 found[name] = chunk[place].as_py()
         except NO_PYTHON_VALUE as error:
+            assert chunk is not None  # it was a value of one
             raise no_python_value(chunk.slice(place, 1), error, column=name, row=index) from error

@@ -99,9 +99,12 @@ def test_csv_files_are_listed_as_parquet(folder):
 def test_it_is_made_once_and_kept(folder, monkeypatch):
     runs = []
     before = conversion.Converter._in_process
-    monkeypatch.setattr(
-        conversion.Converter, "_in_process", lambda self, *rest: (runs.append(1), before(self, *rest))[1]
-    )
+
+    def counted(self, *rest):
+        runs.append(1)
+        return before(self, *rest)
+
+    monkeypatch.setattr(conversion.Converter, "_in_process", counted)
     with serve_in_thread(folder) as endpoint, ThreadPoolExecutor(6) as pool:
         wire = Wire(endpoint)
         assert len({json.dumps(told) for told in pool.map(lambda _: listing(wire), range(6))}) == 1
@@ -287,6 +290,7 @@ def test_killed_in_the_middle(folder):
         f"serve({str(folder)!r}, port=0, ready=lambda url: print(url, flush=True))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     wire = Wire(process.stdout.readline().strip())
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(wire.get, API)
@@ -309,6 +313,7 @@ def test_the_process_ends_with_the_server(tmp_path):
         text=True,
     )
     task = {"data": str(tmp_path), "config": "default", "out": str(tmp_path / "out"), "largest_file": 10**9}
+    assert process.stdin is not None
     process.stdin.write(json.dumps(task) + "\n")
     process.stdin.flush()
     process.stdin.close()

@@ -520,6 +520,7 @@ def test_killed_while_a_file_comes_in(hub, copy):
         [*command, "--upstream", hub.url], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     told = ""
+    assert process.stdout is not None
     while not told.endswith("}\n"):
         told += process.stdout.readline()
     near = Wire(json.loads(told)["endpoint"])

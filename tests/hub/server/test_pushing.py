@@ -19,6 +19,7 @@ def run_program(folder, code, python=sys.executable, times=1, **environment):
     (folder / "tokens.json").write_text(json.dumps({"hf_me": {"user": "me", "write": ["me/*"]}}))
     with serve_in_thread(folder / "hub", tokens=folder / "tokens.json") as endpoint:
         told = {"HF_ENDPOINT": endpoint, "HF_TOKEN": "hf_me", "HF_HOME": str(folder / "home")}
+        stdout = ""
         for _ in range(times):
             done = subprocess.run(
                 [python, "-c", textwrap.dedent(code)],
@@ -30,7 +31,8 @@ def run_program(folder, code, python=sys.executable, times=1, **environment):
                 check=False,
             )
             assert done.returncode == 0, done.stderr
-    return done.stdout
+            stdout = done.stdout
+    return stdout
 
 
 UPLOADS = """

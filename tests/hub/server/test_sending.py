@@ -47,7 +47,7 @@ def test_parts_of_all_lengths(wire, monkeypatch, way):
 
 @pytest.mark.usefixtures("big")
 def test_many_requests_of_one_connection(wire):
-    connection = http.client.HTTPConnection(*wire.address, timeout=60)
+    connection = http.client.HTTPConnection(wire.address[0], wire.address[1], timeout=60)
     draw = random.Random(4)
     for _ in range(60):
         start = draw.randrange(len(BIG))
