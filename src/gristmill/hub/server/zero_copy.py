@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import os
+from typing import IO, Any
 
 import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -64,10 +65,12 @@ async def _copy(cycle: Any, message: Message) -> None:
         return  # as uvicorn does with a body that nobody waits for
     count = message["count"]
     cycle.conn.send_with_data_passthrough(h11.Data(data=_Bytes(count)))  # type: ignore[arg-type]  # as h11 says
-    loop = asyncio.get_running_loop()
+    loop, file, offset = asyncio.get_running_loop(), message["file"], message["offset"]
     try:
-        # Where the file system has no sendfile, asyncio reads and writes instead.
-        sent = await loop.sendfile(cycle.transport, message["file"], message["offset"], count)
+        sent = _at_once(cycle.transport, file, offset, count)
+        if sent < count:
+            # Where the file system has no sendfile, asyncio reads and writes instead.
+            sent += await loop.sendfile(cycle.transport, file, offset + sent, count - sent)
     except ConnectionError:
         cycle.disconnected = True
         cycle.transport.abort()
@@ -76,3 +79,15 @@ async def _copy(cycle: Any, message: Message) -> None:
         raise ChangedWhileRead("a file became shorter while it was being sent")
     if not message.get("more_body"):
         await cycle.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _at_once(transport: asyncio.WriteTransport, file: IO[bytes], offset: int, count: int) -> int:
+    """Sends what the socket takes without waiting, which is often all; gives how many bytes that was."""
+    if transport.get_write_buffer_size():
+        return 0  # what was written before comes first
+    try:
+        return os.sendfile(transport.get_extra_info("socket").fileno(), file.fileno(), offset, count)
+    except ConnectionError:
+        raise
+    except OSError:
+        return 0  # it takes nothing now, or the file system can't
