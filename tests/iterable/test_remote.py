@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from gristmill import config, load_dataset
+from gristmill import Dataset, config, load_dataset
 from gristmill.errors import FileFormatError, HubError, HubResponseError
 from gristmill.files import retry
 from gristmill.partial.intervals import total
@@ -352,6 +352,31 @@ def test_xml_documents_come_by_ranges(hub, tmp_path):
     assert not list(tmp_path.glob("downloads/*[0-9a-f]"))
     records = load_dataset("xml", data_files=url, split="train", streaming=True, record="b")
     assert sum(1 for _ in records) == LINES
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_docs_come_by_their_index(hub, chat, tmp_path):
+    values = [[{"role": "user", "content": word}, {"role": "assistant", "content": "ok"}] for word in WORDS]
+    rows = pa.table({"messages": values} if chat else {"text": WORDS})
+    Dataset(rows).to_docs(tmp_path / "a.docs")
+    hub.files["plain/a.docs"] = content = (tmp_path / "a.docs").read_bytes()
+    url = f"{hub.url}/plain/a.docs"
+    data = load_dataset("docs", data_files=url, split="train", streaming=True)
+    walk: Any = iter(data)
+    first = next(walk)
+    assert first == rows.slice(0, 1).to_pylist()[0]
+    assert total(spans_of(hub.seen)) < len(content)
+    seen = [first, *itertools.islice(walk, 40_000)]
+    state = data.state_dict()
+    walk.close()
+    hub.seen.clear()
+    again = load_dataset("docs", data_files=url, split="train", streaming=True)
+    again.load_state_dict(state)
+    assert seen + list(again) == rows.to_pylist()
+    assert total(spans_of(hub.seen)) < 0.6 * len(content)
+    del walk, again, data
+    gc.collect()
+    assert nothing_left(tmp_path)
 
 
 def test_any_file_system():

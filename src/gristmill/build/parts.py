@@ -134,7 +134,7 @@ def streamed_file(file: DataFile, format: str, options: Mapping[str, Any]) -> So
     is_parquet = format == "parquet"
     # What the records of an XML file hold is known when all of them have been read.
     is_forward = format in _READ_FORWARD or (format == "xml" and options.get("record") is None)
-    if file.path is not None or file.ranges is None or not (is_parquet or is_forward):
+    if file.path is not None or file.ranges is None or not (is_parquet or is_forward or format == "docs"):
         return None
     try:
         ranges = file.ranges()
@@ -144,6 +144,10 @@ def streamed_file(file: DataFile, format: str, options: Mapping[str, Any]) -> So
             from gristmill.partial.parquet import RemoteParquet
 
             return RemoteParquet.from_ranges(ranges, file.name, scratch=True).source_file()
+        if format == "docs":
+            from gristmill.partial.mirror import scratch_file
+
+            return scratch_file(ranges, file.name)
     except RangeIgnoredError as error:
         _log.info("%s can't be read in part and is fetched whole: %s", file.name, error)
         return None

@@ -5,7 +5,7 @@ The text of a batch is the file itself: nothing is copied but where the sections
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,8 @@ __all__ = ["DocsFormat", "DocsOptions", "MappedDocs", "open_docs", "rows_of_docs
 _ROWS = 1 << 16
 _BYTES = 16 << 20
 _MESSAGE = pa.struct({"role": pa.string(), "content": pa.large_string()})
+# What comes over a network comes soon if it is little.
+_REMOTE_ROWS = 4096
 _TEXT = pa.schema({"text": pa.large_string()})
 _CHAT = pa.schema({"messages": pa.large_list(_MESSAGE)})
 
@@ -43,6 +45,7 @@ class MappedDocs:
         text: All text, as bytes.
         data: The whole file.
         name: What to call the file in errors.
+        fetch: For a file that is here only in part: called with ranges of bytes before they are looked at.
     """
 
     header: Header
@@ -52,6 +55,17 @@ class MappedDocs:
     text: npt.NDArray[np.uint8]
     data: npt.NDArray[np.uint8]
     name: str
+    fetch: Callable[[Sequence[tuple[int, int]]], object] | None = None
+
+    def needs(self, first: int, stop: int) -> None:
+        """Makes sure that bytes of the file are here."""
+        if self.fetch is not None:
+            self.fetch([(first, stop)])
+
+    def _needs_index(self, at: int, first: int, last: int, count: int) -> None:
+        """Makes sure that numbers of an index are here, with some around them: few requests for all of it."""
+        start, stop = first // _ROWS * _ROWS, min((last // _ROWS + 1) * _ROWS, count)
+        self.needs(at + 8 * start, at + 8 * max(stop, last + 1))
 
     def bounds(self, first: int, last: int) -> npt.NDArray[np.int64]:
         """Gives the offsets of documents, checked: they rise, and stay within the text.
@@ -63,10 +77,12 @@ class MappedDocs:
         Raises:
             FileFormatError: They do not; the file was changed or damaged.
         """
+        self._needs_index(HEADER_BYTES, first, last, len(self.offsets))
         return _rising(self.offsets[first : last + 1], len(self.text), self.name, "document", first)
 
     def messages(self, first: int, last: int) -> npt.NDArray[np.int64]:
         """Gives the first message of conversations, checked likewise."""
+        self._needs_index(self.header.starts_at, first, last, len(self.starts))
         return _rising(self.starts[first : last + 1], self.header.documents, self.name, "conversation", first)
 
 
@@ -82,12 +98,15 @@ def _rising(
     return numbers.view(np.int64)
 
 
-def open_docs(path: Any, name: str = "") -> MappedDocs:
+def open_docs(
+    path: Any, name: str = "", fetch: Callable[[Sequence[tuple[int, int]]], object] | None = None
+) -> MappedDocs:
     """Maps a ``.docs`` file; whatever its size, only its header and its last offset are read.
 
     Args:
         path: The file.
         name: What to call it in errors; its path if empty.
+        fetch: For a file that is here only in part: called with ranges of bytes before they are looked at.
 
     Raises:
         FileMissingError: It is not there.
@@ -98,11 +117,17 @@ def open_docs(path: Any, name: str = "") -> MappedDocs:
         size = mapped.size()
         buffer = mapped.read_buffer(size) if size else pa.py_buffer(b"")
     data = np.frombuffer(buffer, np.uint8)
+    if fetch is not None:
+        fetch([(0, min(size, HEADER_BYTES))])
     header = parse_header(data[:HEADER_BYTES].tobytes(), size, name)
     offsets = data[HEADER_BYTES : header.offsets_end].view("<u8")
     roles = data[header.roles_at : header.roles_at + header.documents] if header.is_chat else data[:0]
     starts_end = header.starts_at + 8 * (header.conversations + 1)
     starts = data[header.starts_at : starts_end].view("<u8") if header.is_chat else data[:0].view("<u8")
+    if fetch is not None:
+        numbers = [(HEADER_BYTES, header.offsets_end)]
+        numbers += [(header.starts_at, starts_end)] if header.is_chat else []
+        fetch([part for start, end in numbers for part in ((start, start + 8), (end - 8, end))])
     expected = header.text_at + int(offsets[-1])
     if expected != size:
         problem = "is cut off" if size < expected else "has bytes behind its end"
@@ -111,7 +136,7 @@ def open_docs(path: Any, name: str = "") -> MappedDocs:
         )
     if offsets[0] or (header.is_chat and (starts[0] or starts[-1] != header.documents)):
         raise FileFormatError.at("it does not begin or end with its first or last document", file=name)
-    return MappedDocs(header, offsets, roles, starts, data[header.text_at :], data, name)
+    return MappedDocs(header, offsets, roles, starts, data[header.text_at :], data, name, fetch)
 
 
 @dataclass(frozen=True)
@@ -149,11 +174,11 @@ class DocsFormat(Format[DocsOptions]):
         predicate: Any,
     ) -> Batches:
         fit = fitter(schema, columns, file)
-        docs = open_docs(file.path, file.name)
+        docs = open_docs(file.path, file.name, file.fetch)
         rows = docs.header.conversations if docs.header.is_chat else docs.header.documents
-        row = start.row
+        row, most = start.row, _ROWS if file.fetch is None else _REMOTE_ROWS
         while row < rows:
-            last = _last_row(docs, row, min(row + _ROWS, rows))
+            last = _last_row(docs, row, min(row + most, rows))
             table = pa.table([rows_of_docs(docs, row, last, options.role_names())], schema=_schema(docs))
             if columns is not None:
                 table = table.select([name for name in columns if name in table.column_names])
@@ -167,7 +192,7 @@ class DocsFormat(Format[DocsOptions]):
     ) -> pa.Schema:
         """Says by the header whether rows are documents or conversations."""
         self.parse_options(options)
-        return _schema(open_docs(file.path, file.name))
+        return _schema(open_docs(file.path, file.name, file.fetch))
 
     def write(
         self, batches: Iterable[pa.RecordBatch], target: Target, *, schema: pa.Schema, **options: Any
@@ -231,6 +256,7 @@ def rows_of_docs(docs: MappedDocs, first: int, last: int, names: Mapping[int, st
         return _texts(docs, first, last)
     starts = docs.messages(first, last)
     begin, end = int(starts[0]), int(starts[-1])
+    docs.needs(docs.header.roles_at + begin, docs.header.roles_at + end)
     codes = docs.roles[begin:end]
     unknown = sorted(set(np.unique(codes).tolist()) - set(names))
     if unknown:
@@ -251,4 +277,5 @@ def _texts(docs: MappedDocs, first: int, last: int) -> Any:
     if first == last:
         return pa.array([], pa.large_string())
     bounds = docs.bounds(first, last)
+    docs.needs(docs.header.text_at + int(bounds[0]), docs.header.text_at + int(bounds[-1]))
     return pa.LargeStringArray.from_buffers(last - first, pa.py_buffer(bounds), pa.py_buffer(docs.text))

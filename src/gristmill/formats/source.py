@@ -19,6 +19,7 @@ class SourceFile:
             all) and the row groups that will be wanted after it, before it is read.
         prune: For a file that is here only in part: called with row groups and a filter, leaves out those that hold no
             row that matches, as far as that can be told for little.
+        fetch: For a file that is here only in part: called with half-open ranges of bytes before they are read.
         close: For a file that is here only in part: ends what is being fetched ahead; afterwards nothing more is.
         open: For a file read from afar: opens it as a binary file object with `peek`, that can be seeked.
         version: For a file read from afar: text that changes whenever its content does.
@@ -26,6 +27,7 @@ class SourceFile:
         peeks: Perhaps only its beginning is wanted: nothing is fetched ahead before more than its first part is read.
         footer: For a Parquet file: what its end says (`pyarrow.parquet.FileMetaData`), if somebody has read it.
         threads: Whether its reader may use threads of its own; several files that are read at a time keep to one each.
+        workers: How many parts of it its reader may read at a time, for whoever is going to read all of it.
     """
 
     path: Path
@@ -35,6 +37,9 @@ class SourceFile:
     )
 
     prune: Callable[[Sequence[int], Any], list[int]] | None = field(default=None, compare=False, repr=False)
+    fetch: Callable[[Sequence[tuple[int, int]]], object] | None = field(
+        default=None, compare=False, repr=False
+    )
     close: Callable[[], object] | None = field(default=None, compare=False, repr=False)
     open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
     version: str = ""
@@ -42,6 +47,7 @@ class SourceFile:
     peeks: bool = field(default=False, compare=False, repr=False)
     footer: Any = field(default=None, compare=False, repr=False)
     threads: bool = field(default=True, compare=False, repr=False)
+    workers: int = field(default=1, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))

@@ -20,17 +20,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from gristmill import config
 from gristmill.errors import InvalidArgumentError
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import writing
 from gristmill.files.lock import lock
 from gristmill.files.temporary import sweep_temporary, temporary_prefix
+from gristmill.formats.source import SourceFile
 from gristmill.hub.transfer import run_parallel
 from gristmill.partial.intervals import Interval, merged, missing, plan_requests, total
 from gristmill.partial.record import MemoryRecord, RangeRecord
 from gristmill.partial.source import RangeSource
 
-__all__ = ["MIRRORS_FOLDER", "Mirror", "ScratchMirror"]
+__all__ = ["MIRRORS_FOLDER", "Mirror", "ScratchMirror", "scratch_file"]
 
 MIRRORS_FOLDER = "partial"
 """Where mirrors are kept in the datasets cache."""
@@ -208,6 +210,17 @@ class ScratchMirror(Mirror):
         with self._changed:
             self.record.append(intervals)
             self._changed.notify_all()
+
+
+def scratch_file(source: RangeSource, name: str) -> SourceFile:
+    """Gives a remote file as readers take it that tell which bytes they will look at.
+
+    Args:
+        source: The file.
+        name: What to call it in errors.
+    """
+    mirror = ScratchMirror(source, config.HF_DATASETS_CACHE / MIRRORS_FOLDER)
+    return SourceFile(mirror.path, name, fetch=mirror.ensure, version=source.identity)
 
 
 def _remove(folder: Path, pid: int) -> None:
