@@ -27,6 +27,7 @@ from gristmill.errors import (
 )
 from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.formats import Position, SourceFile, get_format
+from gristmill.formats.base import columns_needed
 from gristmill.formats.parquet_groups import RowGroups
 from tests.formats.conformance import ROWS, ReaderTests
 from tests.shared import SHARED
@@ -77,6 +78,19 @@ def test_row_groups_that_cannot_match_are_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", spy)
     assert [row["a"] for row in rows(tmp_path / "x", filters=pc.field("a") > 33)] == [34, 35, 36, 37, 38, 39]
     assert read == [3]
+
+
+def test_expressions_tell_the_columns_they_look_at():
+    schema = pa.schema(
+        {"a": pa.int64(), "s": pa.struct({"x": pa.int64()}), "s.x": pa.string(), "b": pa.int8()}
+    )
+    wanted = (pc.field("s", "x") > 2) | pc.field("s.x").isin(["x"])
+    assert columns_needed(["b"], wanted, schema) == ["b", "s", "s.x"]
+    assert columns_needed(["a"], pc.field("a").is_null(), schema) == ["a"]
+    # What does not fit the columns is told where rows are filtered.
+    assert columns_needed(["a"], pc.field("no") > 1, schema) is None
+    assert columns_needed(["a"], pc.field("a") > "x", schema) in (None, ["a"])
+    assert columns_needed(["a"], pc.field("b") > 1) is None
 
 
 def test_filters_with_or(tmp_path):
