@@ -55,11 +55,13 @@ def concat_views(views: Sequence[View], features: Features) -> View:
     origins = _concat_origins(views)
     if not schema.names:
         return View((Part(without_columns(rows)),), (), rows, origins)
+    columns = tuple(schema.names)
+    if all(len(view.parts) == 1 and view.parts[0].names == columns for view in aligned):
+        return View((_concat_parts([view.parts[0] for view in aligned]),), columns, rows, origins)
     parts = [
-        _concat_parts([_part_with(view, names) for view in aligned])
-        for names in _groups(aligned, schema.names)
+        _concat_parts([_part_with(view, names) for view in aligned]) for names in _groups(aligned, columns)
     ]
-    return View(tuple(parts), tuple(schema.names), rows, origins)
+    return View(tuple(parts), columns, rows, origins)
 
 
 def _align(view: View, features: Features, schema: pa.Schema) -> View:
@@ -98,9 +100,9 @@ def _part_with(view: View, names: list[str]) -> Part:
 
 def _following(first: Selection, second: Selection) -> range | None:
     """Gives the rows of two selections as one range, if they are that: so it is with parts that were cut out of one."""
-    if not (isinstance(first, range) and isinstance(second, range) and len(first) and len(second)):
+    if type(first) is not range or type(second) is not range or not (first and second):
         return None
-    follows = first.step == second.step == 1 and first.stop == second.start
+    follows = first.stop == second.start and first.step == second.step == 1
     return range(first.start, second.stop) if follows else None
 
 

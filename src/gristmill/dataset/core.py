@@ -52,7 +52,7 @@ from gristmill.features.picking import check_features, pick_features, rename_fea
 from gristmill.features.schema import schema_metadata
 from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
-from gristmill.info import DatasetInfo, InfoMixin, wanted_features
+from gristmill.info import DatasetInfo, InfoMixin, all_equal, wanted_features
 from gristmill.not_there_yet import MissingMethod
 from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
@@ -2132,14 +2132,13 @@ class Dataset(IndexableMixin, InfoMixin):
     ) -> Dataset:
         """Makes a dataset of several; the format is kept if they agree on it."""
         wanted_features(None, info)  # refuses what is no info
-        merged = (
-            DatasetInfo.from_merge([dataset._info for dataset in datasets])
-            if info is None
-            else copy.copy(info)
-        )
+        infos = [dataset._info for dataset in datasets] if info is None else [info]
+        # As in `_derive`, facts that stay the same are shared.
+        merged = copy.copy(infos[0]) if all_equal(infos) else DatasetInfo.from_merge(list(infos))
         merged.features = features
         specs = [dataset._spec for dataset in datasets]
-        spec = specs[0].within(view.names) if all(other == specs[0] for other in specs) else FormatSpec()
+        alike = all(other is specs[0] or other == specs[0] for other in specs)
+        spec = specs[0].within(view.names) if alike else FormatSpec()
         identities = [dataset._identity for dataset in datasets]
         identity = Identity(
             make=lambda: Hasher.hash((name, [identity.value for identity in identities], args))

@@ -107,11 +107,8 @@ class Reader:
             return self._fresh(index)
         if self._is_plain:
             if self._single is None:
-                self._single = _SingleRows(self._view)
-            row = self._single.row(index)
-            if self._python.decoded:
-                return {name: self._python.decode(name, value) for name, value in row.items()}
-            return row
+                self._single = _SingleRows(self._view, self._python)
+            return self._single.row(index)
         return self._format_rows(range(index, index + 1))[0]
 
     def _fresh(self, index: int) -> Any:
@@ -182,7 +179,8 @@ def _odd_answer(batch: Any, problem: str) -> TransformOutputError:
 class _SingleRows:
     """Looks up single rows: where each chunk starts, found by bisection, once for the columns that are cut alike."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, python: PythonFormatter) -> None:
+        self._python = python
         part_of = {name: part for part in view.parts for name in part.names}
         self._names = view.names
         self._groups: list[tuple[Any, list[int], list[list[tuple[str, Any]]]]] = []
@@ -205,14 +203,13 @@ class _SingleRows:
         for selection, starts, chunks in self._groups:
             row = index if selection is None else int(selection[index])
             number = bisect_right(starts, row) - 1
-            self._read(chunks[number], row - starts[number], index, found)
+            place, name, chunk = row - starts[number], "", None
+            try:
+                for name, chunk in chunks[number]:
+                    found[name] = chunk[place].as_py()
+            except NO_PYTHON_VALUE as error:
+                assert chunk is not None  # it was a value of one
+                raise no_python_value(chunk.slice(place, 1), error, column=name, row=index) from error
+        if self._python.decoded:
+            return {name: self._python.decode(name, value) for name, value in found.items()}
         return found
-
-    def _read(self, columns: list[tuple[str, Any]], place: int, index: int, found: dict[str, Any]) -> None:
-        name, chunk = "", None
-        try:
-            for name, chunk in columns:
-                found[name] = chunk[place].as_py()
-        except NO_PYTHON_VALUE as error:
-            assert chunk is not None  # it was a value of one
-            raise no_python_value(chunk.slice(place, 1), error, column=name, row=index) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -109,7 +109,7 @@ class DatasetInfo:
             ['mit', 'bsd']
         """
         infos = [info for info in dataset_infos if info is not None]
-        if infos and all(info == infos[0] for info in infos):
+        if infos and all_equal(infos):
             return infos[0].copy()
 
         def joined(name: str) -> str:
@@ -229,6 +229,21 @@ class DatasetInfo:
             return cls(**values)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CardError.at(f"dataset_info can't be read ({error})") from error
+
+
+def all_equal(infos: Sequence[DatasetInfo]) -> bool:
+    """Says whether several infos say the same.
+
+    Example:
+        >>> all_equal([DatasetInfo(license="mit"), DatasetInfo(license="mit"), DatasetInfo()])
+        False
+    """
+    first, facts = infos[0], vars(infos[0])
+    # Dicts are compared in one go: a hundred infos of one dataset's parts are, each time they are concatenated.
+    return all(
+        info is first or (type(info) is type(first) and vars(info) == facts) or info == first
+        for info in infos
+    )
 
 
 class InfoMixin:
