@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -362,6 +363,38 @@ def test_what_is_written_does_not_depend_on_the_workers(tmp_path, monkeypatch):
     assert len({str(sorted(contents(folder).items())) for folder in folders}) == 1
     assert len(list(folders[0].glob("*.arrow"))) == 12
     assert [row["a"] for row in rows(folders[0])] == [x for table in tables for x in table["a"]]
+
+
+def test_one_parquet_file_gives_the_same_however_many_parts_of_it_are_read_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_groups, "BATCH_BYTES", 1 << 12)
+    table = pa.table({"a": [n % 97 or None for n in range(30_000)], "b": [f"é {n}" for n in range(30_000)]})
+    source = source_of(tmp_path, table, group=1_000)
+    folders = [prepare(source, tmp_path / f"cache{n}", num_proc=n) for n in (1, 2, 5, None)]
+    assert len({str(sorted(contents(folder).items())) for folder in folders}) == 1
+    assert open_many(sorted(folders[0].glob("*.arrow"))).equals(table)
+    filters = [("a", ">", 90)]
+    folder = prepare(replace(source, columns=("b",), filters=filters), tmp_path / "some", num_proc=3)
+    assert [row["b"] for row in rows(folder)] == [f"é {n}" for n in range(30_000) if n % 97 > 90]
+
+
+def test_the_first_of_several_damaged_row_groups_is_told_and_no_thread_remains(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_groups, "BATCH_BYTES", 1)
+    source = source_of(tmp_path, {"a": [str(n) * 50 for n in range(40)]}, group=4)
+    path = source.files[0].path
+    assert path is not None
+    data, footer = bytearray(path.read_bytes()), pq.ParquetFile(path).metadata
+    for group in (8, 5):
+        start = footer.row_group(group).column(0).dictionary_page_offset
+        data[start : start + 20] = b"\xff" * 20
+    path.write_bytes(data)
+    found = set()
+    for workers in (1, 4):
+        with pytest.raises(DatasetGenerationError, match=r"0\.parquet") as error:
+            prepare(source, tmp_path / "cache", num_proc=workers)
+        found.add(str(error.value))
+        assert not [one for one in threading.enumerate() if one.name.startswith("gristmill")]
+    assert len(found) == 1
+    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".parquet"]
 
 
 def test_the_first_of_several_errors_is_told(tmp_path, monkeypatch):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ from gristmill.formats.loose import Bad, LooseRows
 from gristmill.formats.parquet_groups import RowGroups, runs
 from gristmill.formats.parquet_loose import good_groups
 from gristmill.formats.parquet_write import ROW_GROUP_BYTES, row_groups, write_groups
+from gristmill.formats.side_by_side import side_by_side
 from gristmill.formats.source import Position, SourceFile
 from gristmill.logging import get_logger
 
@@ -134,23 +136,42 @@ class ParquetFormat(Format[ParquetOptions]):
     ) -> Batches:
         """Reads as `_read`; with `joined`, small row groups that follow each other are decoded together."""
         fit = fitter(schema, columns, file)
-        with _opened(file, options) as parquet:
+        with _translated(file), _source(file) as source, _opened(file, options, source) as parquet:
             footer = parquet.metadata
-            sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+            groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+            sizes = [group.num_rows for group in groups]
             shape = _projected(_arrow_schema(parquet, file), columns)
             possible = _matching(file, predicate, options, len(sizes))
             stop = len(sizes) if file.stop is None else file.stop
             coming = [group for group in possible if start.group <= group < stop]
-            # What comes over a network is fetched by the row group.
-            alone = file.ensure is not None or not joined
-            parts = [range(group, group + 1) for group in coming] if alone else runs(coming)
-            reader = RowGroups(parquet, sizes, shape, file, options.batch_size)
-            for number, part in enumerate(parts):
-                if file.ensure is not None:
-                    then = [] if file.peeks and number == 0 else coming[number + 1 :][:_SEEN_AHEAD]
-                    file.ensure(part[0], columns, then)
+
+            def read(part: range, opened: pq.ParquetFile) -> Batches:
+                reader = RowGroups(opened, sizes, shape, file, options.batch_size)
                 for at, batch in reader.read(part, start.row):
                     yield at, one_batch(fit(pa.Table.from_batches([batch]), at.row))
+
+            def read_apart(part: range) -> Batches:
+                # A reader of its own, since one is used by one thread; of the same open file, whatever gets its name.
+                with _opened(replace(file, footer=footer), options, source) as opened:
+                    yield from read(part, opened)
+
+            # What comes over a network is fetched by the row group.
+            if file.ensure is not None or not joined:
+                for number, group in enumerate(coming):
+                    if file.ensure is not None:
+                        then = [] if file.peeks and number == 0 else coming[number + 1 :][:_SEEN_AHEAD]
+                        file.ensure(group, columns, then)
+                    yield from read(range(group, group + 1), parquet)
+                return
+            parts = list(runs(coming, [group.total_byte_size for group in groups]))
+            # Only of a file that needs no key is the footer known to each reader.
+            if file.workers <= 1 or options.fragment_scan_options is not None:
+                for part in parts:
+                    yield from read(part, parquet)
+                return
+            pieces = [partial(read_apart, part) for part in parts]
+            with contextlib.closing(side_by_side(pieces, file.workers, _bytes_of)) as batches:
+                yield from batches
 
     def read_by_row(
         self,
@@ -238,13 +259,24 @@ class ParquetFormat(Format[ParquetOptions]):
                 return counting.count
 
 
+def _bytes_of(read: tuple[Position, pa.RecordBatch]) -> int:
+    size: int = read[1].nbytes
+    return size
+
+
+def _source(file: SourceFile) -> Any:
+    # Reads at any place, by any number of threads.
+    return pa.OSFile(str(file.path), "rb")
+
+
 @contextlib.contextmanager
-def _opened(file: SourceFile, options: ParquetOptions) -> Iterator[pq.ParquetFile]:
-    """Opens a file; whatever pyarrow raises inside the block names the file."""
+def _opened(file: SourceFile, options: ParquetOptions, source: Any = None) -> Iterator[pq.ParquetFile]:
+    """Opens a file, `source` if it is open already; whatever pyarrow raises inside the block names the file."""
     arguments = scan_arguments(options.fragment_scan_options)
     # Only what needs no key is known before.
     footer = file.footer if options.fragment_scan_options is None else None
-    with _translated(file), pq.ParquetFile(file.path, metadata=footer, **arguments) as parquet:
+    where = file.path if source is None else source
+    with _translated(file), pq.ParquetFile(where, metadata=footer, **arguments) as parquet:
         yield parquet
 
 

@@ -20,20 +20,24 @@ BATCH_BYTES = 16 << 20
 BATCH_ROWS = 1 << 16
 
 
-def runs(groups: Sequence[int]) -> Iterator[range]:
-    """Puts row groups that follow each other together; the first one stays alone, so that its rows come soon.
+def runs(groups: Sequence[int], sizes: Sequence[int]) -> Iterator[range]:
+    """Puts small row groups that follow each other together; the first one stays alone, so that its rows come soon.
 
     Args:
         groups: Their numbers, in order.
+        sizes: Bytes of each row group of the file; no more than `BATCH_BYTES` are put together.
 
     Example:
-        >>> list(runs([0, 1, 2, 4, 5]))
-        [range(0, 1), range(1, 3), range(4, 6)]
+        >>> list(runs([0, 1, 2, 4, 5, 6], [10] * 6 + [BATCH_BYTES]))
+        [range(0, 1), range(1, 3), range(4, 6), range(6, 7)]
     """
     first = 0
     while first < len(groups):
-        last = first
+        last, held = first, sizes[groups[first]]
         while first and last + 1 < len(groups) and groups[last + 1] == groups[last] + 1:
+            held += sizes[groups[last + 1]]
+            if held > BATCH_BYTES:
+                break
             last += 1
         yield range(groups[first], groups[last] + 1)
         first = last + 1
