@@ -3,10 +3,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.types as pt
 import pytest
+import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.errors import FileFormatError, FileMissingError
+from gristmill.errors import DiskFullError, FileFormatError, FileMissingError
 from gristmill.table import arrow_file
 from gristmill.table.arrow_file import ArrowFileWriter, open_arrow, open_many, write_arrow
 
@@ -163,3 +164,27 @@ def test_a_file_that_may_be_lost_is_not_waited_for(tmp_path, monkeypatch):
     with ArrowFileWriter(tmp_path / "a.arrow", pa.schema({"x": pa.int64()}), durable=False) as writer:
         writer.write_table(pa.table({"x": [1, 2]}))
     assert open_arrow(tmp_path / "a.arrow").to_pydict() == {"x": [1, 2]}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.one_of(st.none(), st.text()), max_size=30), max_size=8))
+def test_the_checksum_taken_while_writing_is_that_of_the_file(tmp_path_factory, batches):
+    path = tmp_path_factory.mktemp("sums") / "a.arrow"
+    schema = pa.schema({"t": pa.string()})
+    with ArrowFileWriter(path, schema, checksum=True) as writer:
+        for texts in batches:
+            writer.write_batch(pa.record_batch([pa.array(texts, pa.string())], schema=schema))
+    assert writer.checksum == xxhash.xxh3_128(path.read_bytes()).hexdigest()
+    assert open_arrow(path)["t"].to_pylist() == [text for texts in batches for text in texts]
+
+
+def test_a_full_disk_is_told_also_where_a_checksum_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_file, "temporary_name", lambda path: Path("/dev/full"))
+    monkeypatch.setattr(Path, "unlink", lambda path, missing_ok=False: None)
+    table = pa.table({"x": list(range(100_000))})
+    with (
+        pytest.raises(DiskFullError),
+        ArrowFileWriter(tmp_path / "a.arrow", table.schema, checksum=True) as writer,
+    ):
+        writer.write_table(table)
+    assert not list(tmp_path.iterdir())

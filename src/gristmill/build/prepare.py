@@ -157,7 +157,12 @@ def _write(
         # No file here needs to be atomic by itself: the folder is.
         _write_json(temporary / ORIGINS_FILENAME, origins, separators=(",", ":"))
         _write_json(temporary / config.DATASET_INFO_FILENAME, info.to_dict(), indent=2)
-        write_files(temporary, [record(path, in_place=written.in_place) for path in written.shards])
+        sums = written.checksums or [None] * len(written.shards)
+        shards = [
+            record(path, in_place=written.in_place, known=known)
+            for path, known in zip(written.shards, sums, strict=True)
+        ]
+        write_files(temporary, shards)
         if not force and is_prepared(folder):
             raise _FasterError
     _log.info(

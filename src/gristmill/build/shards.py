@@ -84,12 +84,13 @@ def checksum(path: Path) -> str:
     return str(state.hexdigest())
 
 
-def record(path: Path, *, in_place: bool = False) -> FileRecord:
+def record(path: Path, *, in_place: bool = False, known: str | None = None) -> FileRecord:
     """Records what a file is now.
 
     Args:
         path: The file.
         in_place: It is not the cache's own, so its time of change counts.
+        known: Its checksum, if whoever wrote it has taken it.
 
     Raises:
         FileError: It can't be read.
@@ -97,7 +98,7 @@ def record(path: Path, *, in_place: bool = False) -> FileRecord:
     path = path.resolve() if in_place else path
     with writing(path):
         before = path.stat()
-    return FileRecord(path, before.st_size, checksum(path), before.st_mtime_ns if in_place else None)
+    return FileRecord(path, before.st_size, known or checksum(path), before.st_mtime_ns if in_place else None)
 
 
 def write_files(folder: Path, shards: Iterable[FileRecord]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from typing_extensions import Self
@@ -89,6 +89,22 @@ class Job:
         return SplitColumns(self.source.card_features, self.format.clash(self.options), self.source.columns)
 
 
+class WrittenShard(NamedTuple):
+    """An Arrow file.
+
+    Attributes:
+        path: Where it is.
+        rows: Its rows.
+        num_bytes: Bytes of Arrow data in it.
+        checksum: What `gristmill.build.shards.checksum` gives for it.
+    """
+
+    path: Path
+    rows: int
+    num_bytes: int
+    checksum: str
+
+
 @dataclass(frozen=True)
 class WrittenGroup:
     """What writing a group gave.
@@ -96,13 +112,13 @@ class WrittenGroup:
     Attributes:
         features: The columns it was written with.
         schemas: The schema of each file, if they had to be found.
-        shards: Its Arrow files: path, rows and bytes of Arrow data of each.
+        shards: Its Arrow files.
         runs: For each file, the rows it gave.
     """
 
     features: Features
     schemas: list[pa.Schema]
-    shards: list[tuple[Path, int, int]]
+    shards: list[WrittenShard]
     runs: list[list[Run]]
 
 
@@ -228,7 +244,7 @@ class _Shards:
 
     def __init__(self, folder: Path, number: int, features: Features) -> None:
         self.schema = features.arrow_schema
-        self.done: list[tuple[Path, int, int]] = []
+        self.done: list[WrittenShard] = []
         self._folder = folder
         self._number = number
         self._writer: ArrowFileWriter | None = None
@@ -252,19 +268,19 @@ class _Shards:
             self._close()
         if self._writer is None:
             path = self._folder / f"part-{self._number:05}-{len(self.done):05}.arrow"
-            self._writer = ArrowFileWriter(path, self.schema, durable=False).__enter__()
+            self._writer = ArrowFileWriter(path, self.schema, durable=False, checksum=True).__enter__()
         self._writer.write_batch(batch)
 
     def _close(self) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.__exit__(None, None, None)
-            self.done.append((writer.path, writer.num_rows, writer.num_bytes))
+            self.done.append(WrittenShard(writer.path, writer.num_rows, writer.num_bytes, writer.checksum))
 
     def discard(self) -> None:
         """Deletes what was written."""
-        for path, _, _ in self.done:
-            path.unlink(missing_ok=True)
+        for shard in self.done:
+            shard.path.unlink(missing_ok=True)
         self.done.clear()
 
 

@@ -21,6 +21,7 @@ from gristmill.build.write_group import (
     Job,
     Run,
     WrittenGroup,
+    WrittenShard,
     cut_into_groups,
     numbered,
     same_columns,
@@ -55,6 +56,7 @@ class WrittenSplit:
         rows_by_file: Rows each data file gave.
         origins: Where each row came from; None if rows were filtered out while reading, so that nobody counted.
         in_place: The Arrow files are the data files themselves.
+        checksums: Of each Arrow file, if they are known.
     """
 
     features: Features
@@ -64,6 +66,7 @@ class WrittenSplit:
     rows_by_file: list[int]
     origins: Origins | None
     in_place: bool = False
+    checksums: Sequence[str | None] = ()
 
 
 def write_split(
@@ -118,11 +121,12 @@ def write_split(
     filtered = source.filters is not None or getattr(options, "filters", None) is not None
     return WrittenSplit(
         written[0].features,
-        [path for path, _, _ in shards],
-        [rows for _, rows, _ in shards],
-        sum(size for _, _, size in shards),
+        [shard.path for shard in shards],
+        [shard.rows for shard in shards],
+        sum(shard.num_bytes for shard in shards),
         [sum(run.rows for run in file_runs) for file_runs in runs],
         None if filtered else origins_of(source, runs),
+        checksums=[shard.checksum for shard in shards],
     )
 
 
@@ -166,8 +170,8 @@ def _with_common_columns(
         group = written[number]
         if same_columns(group.features, features):
             return replace(group, features=features)
-        for path, _, _ in group.shards:
-            path.unlink()
+        for shard in group.shards:
+            shard.path.unlink()
         return write_group(job, number, files, features)
 
     return _run(job, [partial(settled, number, files) for number, files in groups], workers)
@@ -191,18 +195,19 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _named(folder: Path, stem: str, written: Sequence[WrittenGroup]) -> list[tuple[Path, int, int]]:
+def _named(folder: Path, stem: str, written: Sequence[WrittenGroup]) -> list[WrittenShard]:
     """Gives the Arrow files their final names; there is at least one."""
     shards = [shard for group in written for shard in group.shards]
     if not shards:
-        with ArrowFileWriter(
-            folder / "part.arrow", written[0].features.arrow_schema, durable=False
-        ) as writer:
-            shards = [(writer.path, 0, 0)]
-    named = []
-    for (path, rows, size), name in zip(shards, shard_names(stem, len(shards)), strict=True):
-        named.append((path.replace(folder / name), rows, size))
-    return named
+        schema = written[0].features.arrow_schema
+        with ArrowFileWriter(folder / "part.arrow", schema, durable=False, checksum=True) as writer:
+            pass
+        shards = [WrittenShard(writer.path, 0, 0, writer.checksum)]
+    names = shard_names(stem, len(shards))
+    return [
+        shard._replace(path=shard.path.replace(folder / name))
+        for shard, name in zip(shards, names, strict=True)
+    ]
 
 
 def origins_of(source: SplitSource, runs: Sequence[Sequence[Run]]) -> Origins:

@@ -49,10 +49,12 @@ class ArrowFileWriter:
         schema: Schema of all batches, with its metadata.
         durable: Wait until the disk has it. What can be computed again does without: after a power cut such a file
             lacks its end mark, which `open_arrow` tells.
+        checksum: Take the checksum of the file as it is written.
 
     Attributes:
         num_rows: Rows given so far.
         num_bytes: Bytes of Arrow data written so far, without framing.
+        checksum: XXH3 of the file, 32 hexadecimal digits, once it is whole; "" if it was not asked for.
 
     Raises:
         FileError: The file can't be made, synced or renamed.
@@ -68,9 +70,17 @@ class ArrowFileWriter:
         2
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: pa.Schema, durable: bool = True) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        schema: pa.Schema,
+        durable: bool = True,
+        checksum: bool = False,
+    ) -> None:
         self.path = Path(path)
+        self.checksum = ""
         self._durable = durable
+        self._sums = checksum
         self.schema = schema
         self.num_rows = 0
         self.num_bytes = 0
@@ -84,8 +94,9 @@ class ArrowFileWriter:
     def __enter__(self) -> Self:
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # OSFile writes without the interpreter's lock; a Python file object would take it for each buffer.
-            self._file = pa.OSFile(str(self._temporary), "wb")
+            # OSFile writes without the interpreter's lock; a Python file object takes it for each buffer.
+            name = str(self._temporary)
+            self._file = _SummedFile(name) if self._sums else pa.OSFile(name, "wb")
             self._stream = pa.ipc.new_stream(self._file, self.schema)
         return self
 
@@ -103,6 +114,8 @@ class ArrowFileWriter:
                 if self._durable:
                     _sync(self._temporary)
                 self._temporary.replace(self.path)
+                if self._sums:
+                    self.checksum = self._file.checksum()
                 if self._durable:
                     sync_folder(self.path.parent)
         except BaseException:
@@ -169,6 +182,38 @@ class ArrowFileWriter:
                 with contextlib.suppress(OSError, pa.ArrowException):
                     thing.close()
         self._temporary.unlink(missing_ok=True)
+
+
+class _SummedFile:
+    """A file that is written from its beginning to its end, and its checksum."""
+
+    def __init__(self, path: str) -> None:
+        # Loaded here: few of those that write need it.
+        import xxhash
+
+        self._file = Path(path).open("wb")  # noqa: SIM115  # closed by `close`
+        self._state: Any = xxhash.xxh3_128()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called; pyarrow asks."""
+        return self._file.closed
+
+    def write(self, data: Any) -> int:
+        """Writes a buffer."""
+        self._state.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        """Does nothing: `close` does."""
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def checksum(self) -> str:
+        """Gives the checksum of all that was written."""
+        return str(self._state.hexdigest())
 
 
 def _sync(path: Path) -> None:
