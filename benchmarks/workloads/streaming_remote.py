@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from case import Case, workload
 
 _LATENCY = 20
@@ -20,6 +18,9 @@ _HUB = Path(__file__).parent.parent / "slow_hub.py"
 @contextlib.contextmanager
 def slow_hub(case: Case) -> Iterator[None]:
     """Puts the shards on a Hub of their own; the library is imported when that is known."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     folder = case.folder / "served/datasets/bench/shards/data"
     folder.mkdir(parents=True)
     few = case.folder / "served/datasets/bench/few"
@@ -90,6 +91,8 @@ def stream_remote_numpy(case: Case) -> Any:
 @workload(cold=True)
 def stream_remote_skip(case: Case) -> Any:
     """A thousand rows at nine tenths."""
+    import pyarrow.parquet as pq
+
     with slow_hub(case):
         ds = stream(case)
         rows = sum(pq.read_metadata(path).num_rows for path in (case.data / "shards").glob("*.parquet"))
