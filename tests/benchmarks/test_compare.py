@@ -50,7 +50,9 @@ def test_what_is_missing_has_no_figures(compare):
 def test_workloads_load_no_library(compare):
     """`import_only` and its limit are measured in a process that has listed the workloads."""
     heavy = ("numpy", "pyarrow", "pandas", "gristmill", "datasets")
-    code = f"import sys, case; case.load_workloads(); print([name for name in {heavy} if name in sys.modules])"
+    code = (
+        f"import sys, case; case.load_workloads(); print([name for name in {heavy} if name in sys.modules])"
+    )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
