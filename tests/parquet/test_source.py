@@ -6,6 +6,7 @@ import pytest
 
 from gristmill import config
 from gristmill.errors import EntryNotFoundError, InvalidArgumentError, OfflineError, RangeIgnoredError
+from gristmill.hub.client import HubClient
 from gristmill.parquet import check, compare_schemas, inspect, read_leaf
 from tests.hub.faulty import COMMIT, FaultyHub, status
 
@@ -49,6 +50,10 @@ def test_pages_are_counted_if_asked_for(hub, tmp_path, content):
     assert pages is not None
     assert pages.source == "pages"
     assert far.name == f"hf://datasets/org/data@{COMMIT}/data/a.parquet"
+    HubClient().pin("org/data").download("data/a.parquet")
+    assert (
+        inspect("hf://datasets/org/data/data/a.parquet").name == far.name
+    )  # in the cache, at the same commit
 
 
 def test_rows_are_read_from_the_groups_that_hold_them(hub, content):

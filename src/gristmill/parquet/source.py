@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote
 
 from gristmill.errors import FileFormatError, FileMissingError
 from gristmill.files.borders import reading
 from gristmill.files.remote import local_path
 from gristmill.hub.client import HubClient
+from gristmill.hub.urls import parse_hub_file
 from gristmill.partial.opening import open_source as open_ranges
+from gristmill.partial.opening import source_of_repo
 from gristmill.partial.source import TAIL_BYTES, RangeSource
-
-_RESOLVED = re.compile(r"/datasets/(?P<repo>[^/]+/[^/]+)/resolve/(?P<commit>[^/]+)/(?P<path>.+)")
 
 
 class Source(Protocol):
@@ -156,13 +154,14 @@ def open_source(name: str | os.PathLike[str]) -> Source:
     client = HubClient()
     if client.offline and not text.startswith("hf://"):
         client.get_range(text, 0, 1)  # words the refusal
-    found = open_ranges(text, None, None, client=client)
+    called = text
+    if text.startswith("hf://"):
+        repo_id, revision, path_in_repo = parse_hub_file("source", text)
+        repo = client.pin(repo_id, revision or "main")
+        called = f"hf://datasets/{repo.repo_id}@{repo.commit}/{path_in_repo}"
+        found = source_of_repo(repo, path_in_repo)
+    else:
+        found = open_ranges(text, None, None, client=client)
     if isinstance(found, Path):
-        return LocalSource(found, text)
-    return RemoteSource(found, _pinned_name(found.name) if text.startswith("hf://") else "")
-
-
-def _pinned_name(url: str) -> str:
-    """Names a file of a Hub as users do, with the commit that its URL holds."""
-    match = _RESOLVED.search(url)
-    return f"hf://datasets/{match['repo']}@{match['commit']}/{unquote(match['path'])}" if match else url
+        return LocalSource(found, called)
+    return RemoteSource(found, called if called != text else "")
