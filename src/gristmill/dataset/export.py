@@ -30,7 +30,7 @@ from gristmill.formats.exporting import check_target, opened_target
 from gristmill.formats.registry import get_writer
 from gristmill.table.view import View
 
-_ROWS = 10_000
+_ROWS = 25_000
 _BYTES = 16 << 20
 
 
