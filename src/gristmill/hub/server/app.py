@@ -212,7 +212,7 @@ class App:
                 return await route.handler(self.served, request, values)
             await self._refuse(request, parts, method)
         except Refusal as refusal:
-            return self._moved(request, parts, refusal) or refusal.response()
+            return await self._moved(request, parts, refusal) or refusal.response()
         raise AssertionError("a request that fits no route is refused")
 
     async def _prepare(self, request: Request, values: dict[str, str], parquet: bool) -> None:
@@ -225,11 +225,12 @@ class App:
         if served.converter is not None:
             await served.converter.prepare(request, values, parquet)
 
-    def _moved(self, request: Request, parts: list[str], refusal: Refusal) -> Response | None:
+    async def _moved(self, request: Request, parts: list[str], refusal: Refusal) -> Response | None:
         """Redirects from the old id of a repository, if that is why it was not found."""
-        target = (
-            manage_api.moved_target(self.served, parts) if refusal.code == "RepoNotFound" and parts else None
-        )
+        if refusal.code != "RepoNotFound" or not parts:
+            return None
+        caller = self.served.caller(request)
+        target = await self.served.call(manage_api.moved_target, self.served, caller, parts)
         if target is None:
             return None
         query = request.url.query

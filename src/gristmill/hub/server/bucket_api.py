@@ -11,7 +11,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gristmill.errors import shorten
+from gristmill.errors import GristmillError, shorten
 from gristmill.hub.server import xet_api, xet_store
 from gristmill.hub.server.access import Caller
 from gristmill.hub.server.bucket_batch import BucketOperation, apply_batch, parse_batch
@@ -42,9 +42,7 @@ async def readable(served: Served, request: Request, id: str) -> Bucket:
     caller = served.caller(request)
     bucket = await served.call(served.hub.buckets.find, id) if valid_id(id) else None
     try:
-        if bucket is None or (
-            await served.call(_private, served, bucket) and not served.hub.access.may_read(caller, TYPE, id)
-        ):
+        if bucket is None or not await served.call(visible, served, caller, bucket):
             raise repo_not_found(caller.anonymous)
     except FileNotFoundError as error:
         raise repo_not_found(caller.anonymous) from error
@@ -60,6 +58,15 @@ async def writable(served: Served, request: Request, id: str) -> Bucket:
     bucket = await readable(served, request, id)
     served.require_writer(request, TYPE, bucket.id)
     return bucket
+
+
+def visible(served: Served, caller: Caller, bucket: Bucket) -> bool:
+    """Says whether the caller may know of a bucket.
+
+    Raises:
+        FileNotFoundError: The bucket is gone.
+    """
+    return not _private(served, bucket) or served.hub.access.may_read(caller, TYPE, bucket.id)
 
 
 def _private(served: Served, bucket: Bucket) -> bool:
@@ -126,7 +133,7 @@ async def list_buckets(served: Served, request: Request, values: dict[str, str])
             bucket = served.hub.buckets.find(id)
             wanted = owner == namespace and id > after and all(word in name.lower() for word in words)
             if wanted and bucket is not None and len(found) <= limit:
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(FileNotFoundError, Refusal):
                     found.append(_info(served, bucket))
         return found
 
@@ -142,10 +149,9 @@ def visible_buckets(served: Served, caller: Caller) -> list[str]:
     found = []
     for id in served.hub.buckets.ids():
         bucket = served.hub.buckets.find(id)
-        with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
-            if bucket is not None and (
-                not _private(served, bucket) or served.hub.access.may_read(caller, TYPE, id)
-            ):
+        # Removed since the folder was listed, or damaged, which must not hide the others.
+        with contextlib.suppress(FileNotFoundError, GristmillError):
+            if bucket is not None and visible(served, caller, bucket):
                 found.append(id)
     return found
 

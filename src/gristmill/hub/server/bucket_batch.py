@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from gristmill.hub.server.bucket_files import Bucket, copy_found
 from gristmill.hub.server.bucket_hashes import EMPTY
 from gristmill.hub.server.errors import Refusal, bad_request
 from gristmill.hub.server.hashing import ChangedWhileRead
+from gristmill.hub.server.json_text import parse_json
 from gristmill.hub.server.operations import check_commit_path
 from gristmill.hub.server.xet_format import check_hash
 
@@ -57,7 +57,7 @@ def parse_batch(lines: Iterable[bytes]) -> list[BucketOperation]:
 
 def _parse(line: bytes) -> BucketOperation:
     try:
-        told = json.loads(line)
+        told = parse_json(line)
         kind, path = told["type"], check_commit_path(told["path"])
         name = path.rpartition("/")[2]
         if name.startswith(".") and name.endswith(".incomplete"):

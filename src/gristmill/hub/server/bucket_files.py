@@ -11,6 +11,7 @@ A file comes under its name by a rename, so it is the old one or the new one, wh
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import time
@@ -121,6 +122,8 @@ class Bucket:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
+            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+                return None  # no file can have such a name
             raise unreadable(path, error) from error
 
     def with_hash(self, hash: str) -> Found | None:

@@ -60,9 +60,10 @@ async def list_discussions(served: Served, request: Request, values: dict[str, s
 
 async def discussion(served: Served, request: Request, values: dict[str, str]) -> Response:
     """``/api/datasets/ORG/NAME/discussions/N``: one of them, with what was said and done."""
-    repo = await served.repo(request, values["type"], values["id"])
-    num = _number(values["number"])
     diff = flag(request.query_params.get("diff"))
+    # What was changed is content: gated repositories show it to their members only.
+    repo = await served.repo(request, values["type"], values["id"], content=diff)
+    num = _number(values["number"])
     return JSONResponse(await served.in_turn(request, repo, _details, repo, num, diff))
 
 

@@ -88,6 +88,15 @@ def _write_events(history: History, number: int, events: list[Event]) -> None:
         json.dump({"events": events}, file, ensure_ascii=False, separators=(",", ":"))
 
 
+def _append(history: History, number: int, events: list[Event], *more: Event) -> Event:
+    """Writes some events after those before; gives the last. None is earlier than the one before, whatever the clock."""
+    for event in more:
+        before = events[-1]["time"] if events else 0.0
+        events = [*events, {**event, "time": max(event["time"], before)}]
+    _write_events(history, number, events)
+    return events[-1]
+
+
 def _event(type: str, author: str, **more: Any) -> Event:
     return {"id": secrets.token_hex(12), "type": type, "time": changes.now(), "author": author, **more}
 
@@ -107,13 +116,17 @@ def comment(repo: VersionedRepo, number: int, text: str, author: str) -> Event:
     """Adds a comment."""
     with repo.kept.writing():
         pull = find(repo.kept.state(), number)
-        said = _comment(text, author)
-        _write_events(repo.kept, number, [*read_events(repo.kept, number, pull), said])
-        return said
+        return _append(repo.kept, number, read_events(repo.kept, number, pull), _comment(text, author))
 
 
 def _comment(text: str, author: str) -> Event:
     return _event("comment", author, texts=[[text, changes.now(), author]], hidden=False)
+
+
+def _with_status(said: str | None, status: str, author: str) -> list[Event]:
+    # What is said comes before what is done.
+    said_first = [_comment(said, author)] if said else []
+    return [*said_first, _event("status-change", author, status=status)]
 
 
 def edit_comment(repo: VersionedRepo, number: int, id: str, text: str | None, author: str) -> Event:
@@ -144,8 +157,7 @@ def rename(repo: VersionedRepo, number: int, title: str, author: str) -> Event:
         state = repo.kept.state()
         pull = find(state, number)
         done = _event("title-change", author, old=pull.title, new=title)
-        events = [*read_events(repo.kept, number, pull), done]
-        _write_events(repo.kept, number, events)
+        done = _append(repo.kept, number, read_events(repo.kept, number, pull), done)
         repo.kept.write_state(_with(state, number, replace(pull, title=title)))
         return done
 
@@ -163,9 +175,8 @@ def change_status(
         pull = find(state, number)
         if pull.status in ("merged", status):
             raise bad_request(f"This is {pull.status} already.")
-        done = _event("status-change", author, status=status)
         events = read_events(repo.kept, number, pull)
-        _write_events(repo.kept, number, [*events, *([_comment(said, author)] if said else []), done])
+        done = _append(repo.kept, number, events, *_with_status(said, status, author))
         repo.kept.write_state(_with(state, number, replace(pull, status=status)))
         return done
 
@@ -205,8 +216,7 @@ def merge_pull(repo: VersionedRepo, number: int, said: str | None, author: str) 
             made = changes.add_commit(history, head, files, header, author)
         merged = replace(pull, status="merged", merge_commit=made)
         history.write_state(_with(changes.moved_ref(state, f"refs/heads/{pull.base}", made), number, merged))
-        done = _event("status-change", author, status="merged")
-        _write_events(history, number, [*events, *([_comment(said, author)] if said else []), done])
+        _append(history, number, events, *_with_status(said, "merged", author))
         return made
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from gristmill.errors import GristmillError
 from gristmill.hub.server.access import Caller
 from gristmill.hub.server.errors import Refusal, bad_request, bad_token
 from gristmill.hub.server.listing import only
@@ -49,9 +50,12 @@ async def list_repos(served: Served, request: Request, values: dict[str, str]) -
     for repo, short in rest[:limit]:
         head = short
         if full or {"sha", "siblings", "usedStorage", "mainSize"} & set(keys):
-            head = await served.in_turn(
-                request, repo, whole_info, served, repo, "main", blobs=False, keys=keys
-            )
+            try:
+                head = await served.in_turn(
+                    request, repo, whole_info, served, repo, "main", blobs=False, keys=keys
+                )
+            except (Refusal, GristmillError) as error:
+                _logger.warning("%s is listed without its files: %s", repo.id, error)
         told.append(only(head, keys) if keys else head)
     return JSONResponse(told, headers=headers)
 
@@ -75,9 +79,9 @@ def _matching(
             head = head_of(served, repo)
         except FileNotFoundError:
             continue  # removed since the folder was listed
-        except Refusal as refusal:
+        except (Refusal, GristmillError) as error:
             # One that can't be read must not hide the others; asked for by its name, it says what is wrong.
-            _logger.warning("%s is left out of the list: %s", repo.id, refusal.message)
+            _logger.warning("%s is left out of the list: %s", repo.id, error)
             continue
         wanted = all(tag in head["tags"] for tag in tags)
         if wanted and (gated is None or bool(head["gated"]) == flag(gated)):

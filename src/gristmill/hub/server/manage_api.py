@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from gristmill.errors import CardError
 from gristmill.hub.card import parse_card
 from gristmill.hub.server import bucket_api, bucket_files, changes
+from gristmill.hub.server.access import Caller
 from gristmill.hub.server.errors import Refusal, bad_request
 from gristmill.hub.server.operations import parse_file
 from gristmill.hub.server.repo import Repo
@@ -163,11 +164,14 @@ async def validate_yaml(_served: Served, request: Request, _values: dict[str, st
     return JSONResponse({"errors": [], "warnings": []})
 
 
-def moved_target(served: Served, parts: list[str]) -> str | None:
+def moved_target(served: Served, caller: Caller, parts: list[str]) -> str | None:
     """Gives the path that a request for the old id of a moved repository goes to; None if it is about none.
+
+    Where a repository went that the caller may not see is not told: its new id would be.
 
     Args:
         served: Knows what was moved.
+        caller: Who asks.
         parts: The parts of the request's path, decoded.
     """
     skip = 1 if parts[0] == "api" else 0
@@ -179,8 +183,19 @@ def moved_target(served: Served, parts: list[str]) -> str | None:
     name = parts[first + 1]
     suffix = ".git" if name.endswith(".git") else ""
     new = served.hub.moves.target(type, f"{parts[first]}/{name.removesuffix('.git')}")
-    if new is None:
+    if new is None or not _visible(served, caller, type, new):
         return None
     return "/" + "/".join(
         quote(part, safe="") for part in [*parts[:first], *f"{new}{suffix}".split("/"), *rest]
     )
+
+
+def _visible(served: Served, caller: Caller, type: str, id: str) -> bool:
+    try:
+        if type == bucket_files.TYPE:
+            bucket = served.hub.buckets.find(id)
+            return bucket is not None and bucket_api.visible(served, caller, bucket)
+        repo = served.hub.find(type, id)
+        return repo is not None and served.visible(caller, repo)
+    except FileNotFoundError:
+        return False

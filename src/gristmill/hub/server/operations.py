@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from gristmill.files.paths import check_relative
 from gristmill.hub.server.errors import Refusal, bad_request
 from gristmill.hub.server.hashing import blob_id, pointer_text
 from gristmill.hub.server.history import Stored, Tree
+from gristmill.hub.server.json_text import parse_json
 from gristmill.hub.server.walk import HIDDEN_FOLDERS
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -97,7 +97,7 @@ def parse_line(line: bytes) -> Header | AddFile | Operation:
         Refusal: It is none (400).
     """
     try:
-        told = json.loads(line)
+        told = parse_json(line)
         key, value = told["key"], told["value"]
         if not isinstance(value, dict):
             raise TypeError("no object")

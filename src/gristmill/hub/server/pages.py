@@ -11,6 +11,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from gristmill.errors import GristmillError
 from gristmill.hub.server.access import Caller
 from gristmill.hub.server.bucket_api import readable, visible_buckets
 from gristmill.hub.server.bucket_files import TYPE
@@ -77,7 +78,8 @@ def _table(base: str, sizes: Mapping[str, int]) -> list[str]:
 def _visible_ids(served: Served, caller: Caller, type: str) -> list[str]:
     ids = []
     for repo in served.hub.repos(type):
-        with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
+        # Removed since the folder was listed, or damaged, which must not hide the others.
+        with contextlib.suppress(FileNotFoundError, GristmillError):
             if served.visible(caller, repo):
                 ids.append(repo.id)
     return ids

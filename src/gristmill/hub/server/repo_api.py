@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
@@ -17,6 +16,7 @@ from gristmill.errors import shorten
 from gristmill.hub.server import listing
 from gristmill.hub.server.convert import parquet_urls
 from gristmill.hub.server.errors import Refusal, bad_request, entry_not_found, header_text
+from gristmill.hub.server.json_text import parse_json
 from gristmill.hub.server.repo import CONVERT, Repo
 from gristmill.hub.server.routing import check_path
 from gristmill.hub.server.served import Served, flag, number, read_body
@@ -135,11 +135,10 @@ async def paths_info(served: Served, request: Request, values: dict[str, str]) -
 
 def _asked_paths(body: bytes, content_type: str) -> tuple[list[str], bool]:
     try:
-        text = body.decode()
         if content_type.partition(";")[0].strip().lower() == "application/json":
-            form = json.loads(text)
+            form = parse_json(body)
         else:
-            pairs = parse_qs(text, max_num_fields=_MOST_PATHS + 10)
+            pairs = parse_qs(body.decode(), max_num_fields=_MOST_PATHS + 10)
             form = {"paths": pairs.get("paths", []), "expand": flag((pairs.get("expand") or [""])[-1])}
         paths, expand = form["paths"], form.get("expand", False)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -23,7 +23,9 @@ from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.settings import read_settings
 from gristmill.hub.server.versioned import VersionedRepo
 from gristmill.hub.server.walk import inside
+from gristmill.logging import get_logger
 
+_logger = get_logger(__name__)
 TYPES = ("datasets", "models", "spaces")
 _ID_PART = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _LONGEST_ID = 96
@@ -117,7 +119,12 @@ class Hub:
         """Lists the repositories of a type, by id."""
         for organisation in _folders(self.root / type):
             for name in _folders(self.root / type / organisation):
-                repo = self.find(type, f"{organisation}/{name}")
+                repo = None
+                try:
+                    repo = self.find(type, f"{organisation}/{name}")
+                except GristmillError as error:
+                    # One that is damaged must not hide the others; asked for by its name, it says what is wrong.
+                    _logger.warning("%s/%s/%s is left out: %s", type, organisation, name, error)
                 if repo is not None:
                     yield repo
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -24,6 +23,7 @@ from gristmill.hub.server.errors import (
     repo_not_found,
     unwritable,
 )
+from gristmill.hub.server.json_text import parse_json
 from gristmill.hub.server.quick import Quick
 from gristmill.hub.server.repo import Repo
 from gristmill.hub.server.repos import Hub
@@ -265,7 +265,7 @@ async def read_json(request: Request, empty: bool = False) -> dict[str, Any]:
     """
     body = await read_body(request)
     try:
-        value = {} if empty and not body else json.loads(body)
+        value = {} if empty and not body else parse_json(body)
     except (ValueError, RecursionError) as error:
         raise bad_request("The request's body is no JSON.") from error
     if not isinstance(value, dict):
@@ -326,4 +326,4 @@ def number(text: str | None, default: int, most: int) -> int:
         return default
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
         raise bad_request("A limit must be a positive number.")
-    return min(int(text[:18]), most)
+    return min(int(text.lstrip("0")[:18]), most)

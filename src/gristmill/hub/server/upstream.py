@@ -176,14 +176,19 @@ class Upstream:
             if first["id"] != commit:
                 return plain
             authors = first.get("authors") or [{}]
-            author, title = str(authors[0].get("user", "unknown")), str(first["title"])
-            message = str(first.get("message") or "")
+            author, title = _text(authors[0].get("user", "unknown")), _text(first["title"])
+            message = _text(first.get("message") or "")
             return Commit(
                 commit, None, title[:1000], message[:10_000], _moment(first.get("date")), author[:100]
             )
         except (HubError, LookupError, TypeError, AttributeError) as error:
             _log.info("%s says nothing about commit %s of %s: %s", self.endpoint, commit, id, error)
             return plain
+
+
+def _text(value: Any) -> str:
+    # Half a character could not be written down.
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def _moment(text: Any) -> float:
