@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,8 +162,12 @@ def repo_place(repo: PinnedRepo, lenient: bool = False, refetch: bool = False) -
         read=read,
         revision=repo.commit,
         card=_read_card(read, repo.repo_id, lenient),
-        fetch=lambda files: repo.download_many([file.name for file in files], again),
+        fetch=partial(_fetch_together, repo, again),
     )
+
+
+def _fetch_together(repo: PinnedRepo, again: bool, files: Sequence[DataFile]) -> list[Path]:
+    return repo.download_many([file.name for file in files], again)
 
 
 def bucket_place(bucket: Bucket, lenient: bool = False) -> Place:

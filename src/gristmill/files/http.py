@@ -29,6 +29,7 @@ from gristmill.errors import (
     shorten,
 )
 from gristmill.files.connections import check_packing, open_client
+from gristmill.files.forks import renew_in_children
 from gristmill.files.http_answers import Refusal, failure, read_bounded, refuse_plainly, transient
 from gristmill.files.ranges import (
     NOT_AS_SENT,
@@ -143,20 +144,21 @@ class HttpSession:
         self._timeout = timeout
         self._proxies = proxies
         self._agent = f"{user_agent()}; {agent}" if agent else user_agent()
+        self.renew()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Forgets connections without closing them: a forked child must not talk over its parent's sockets."""
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
-        self._pid = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lock": None, "_client": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
-
-    def __del__(self) -> None:
-        # Not in a forked child: these are its parent's connections.
-        if getattr(self, "_client", None) is not None and self._pid == os.getpid():
-            self.close()
+        self.__dict__.update(state)
+        self.renew()
+        renew_in_children(self)
 
     def close(self) -> None:
         """Closes the connections; the session opens new ones if it is used again."""
@@ -167,13 +169,11 @@ class HttpSession:
 
     def _connections(self) -> httpx.Client:
         with self._lock:
-            # A forked child must not talk over its parent's sockets.
-            if self._client is None or self._pid != os.getpid():
+            if self._client is None:
                 wait = config.GRISTMILL_TIMEOUT if self._timeout is None else self._timeout
                 self._client = open_client(self._agent, wait, self._proxies)
-                self._pid = os.getpid()
                 # Nobody has to close a client by hand: its sockets go with the session.
-                weakref.finalize(self, _close_own, self._client, self._pid)
+                weakref.finalize(self, _close_own, self._client, os.getpid())
             return self._client
 
     @contextlib.contextmanager

@@ -10,7 +10,6 @@ import contextlib
 import mmap
 import shutil
 import tempfile
-import threading
 from collections.abc import Hashable, Iterator, Sequence
 from typing import IO, Any
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill import config
+from gristmill.files.forks import ForkedLock
 
 __all__ = ["Keeping", "Kept"]
 
@@ -45,7 +45,7 @@ class Kept:
     def __init__(self, limit: int = _LIMIT) -> None:
         self.limit = limit
         self._held: dict[Hashable, tuple[Sequence[Any], int]] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkedLock()
 
     def keeping(self, key: Hashable) -> Keeping:
         """Begins to keep the pieces of one file."""

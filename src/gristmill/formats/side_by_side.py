@@ -8,11 +8,15 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
+from gristmill.errors import GristmillError
+from gristmill.files.forks import renew_in_children
+
 __all__ = ["side_by_side"]
 
 T = TypeVar("T")
 _HELD_BYTES = 64 << 20
 _END: Any = object()
+_FORKED = "The process was forked while threads were reading a file, and they did not come along. Read it again here."
 
 
 def side_by_side(
@@ -64,6 +68,13 @@ class _Shelf(Generic[T]):
         self._wanted = 0
         self._stopped = False
         self._changed = threading.Condition()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Says so where items are waited for that nobody draws any more: threads do not come along into a forked process."""
+        self._changed = threading.Condition()
+        left = GristmillError(_FORKED)
+        self._ended = [left if end is False else end for end in self._ended]
 
     def fill(self, number: int, piece: Callable[[], Iterator[T]]) -> None:
         """Draws all items of a piece; pieces are begun in order, so the one that is waited for is never held up."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 
-_lock = threading.Lock()
+from gristmill.files.forks import ForkedLock
+
+_lock = ForkedLock()
 _inside = 0
 
 

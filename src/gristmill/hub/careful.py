@@ -6,17 +6,17 @@ import base64
 import contextlib
 import hashlib
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 from gristmill import config
 from gristmill.files.connections import CONNECT_TIMEOUT
+from gristmill.files.forks import ForkedLock
 from gristmill.files.ranges import NOT_AS_SENT, WANT_DIGEST, has_digest
 
 __all__ = ["careful_requests"]
 
-_lock = threading.Lock()
+_lock = ForkedLock()
 _inside: dict[int, tuple[Any, Any, int]] = {}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from gristmill import config
+from gristmill.files.forks import renew_in_children
 from gristmill.partial.ahead import Ahead
 
 __all__ = ["MOST_AHEAD", "ReadersAhead", "how_many"]
@@ -43,12 +44,21 @@ class _Begun:
 
     def __init__(self, open: Callable[[], Batches]) -> None:
         self._open = open
-        self._lock = threading.Lock()
         self._closed = False
+        self._anew()
+        renew_in_children(self)
+
+    def _anew(self) -> None:
+        self._lock = threading.Lock()
         self._reader: Batches | None = None
         self._first: Any = _END
         self._error: BaseException | None = None
         self._done = False
+
+    def renew(self) -> None:
+        """Begins anew if a thread was at it: it did not come along into a forked process."""
+        if self._lock.locked():
+            self._anew()
 
     def run(self) -> None:
         """Reads up to the first batch, unless that is done."""

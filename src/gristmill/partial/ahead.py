@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable
+
+from gristmill.files.forks import renew_in_children
 
 __all__ = ["Ahead"]
 
@@ -37,11 +38,15 @@ class Ahead:
         self._start()
 
     def _start(self) -> None:
-        self._pid = os.getpid()
+        self._closed = False
+        self.renew()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Begins anew with nothing to do: threads do not come along into a forked process."""
         self._lock = threading.Lock()
         self._todo: collections.deque[Callable[[], object]] = collections.deque()
         self._threads: set[threading.Thread] = set()
-        self._closed = False
 
     def __getstate__(self) -> dict[str, int]:
         return {"_workers": self._workers}
@@ -52,8 +57,6 @@ class Ahead:
 
     def submit(self, work: Callable[[], object]) -> None:
         """Has something done soon; after `close`, nothing is."""
-        if self._pid != os.getpid():
-            self._start()  # threads do not survive a fork
         with self._lock:
             if self._closed:
                 return
@@ -89,8 +92,6 @@ class Ahead:
 
     def close(self) -> None:
         """Drops what was not begun, and waits a moment for what was."""
-        if self._pid != os.getpid():
-            return
         with self._lock:
             self._closed = True
             self._todo.clear()

@@ -18,12 +18,13 @@ import threading
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from gristmill import config
 from gristmill.errors import InvalidArgumentError
 from gristmill.files.atomic import write_json
 from gristmill.files.borders import writing
+from gristmill.files.forks import renew_in_children
 from gristmill.files.lock import lock
 from gristmill.files.temporary import sweep_temporary, temporary_prefix
 from gristmill.formats.source import SourceFile
@@ -66,7 +67,11 @@ class Mirror:
         self._prepare()
 
     def _start(self) -> None:
-        self._pid = os.getpid()
+        self.renew()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Forgets what other threads are fetching: they do not come along into a forked process."""
         self._changed = threading.Condition()
         self._pending: list[Interval] = []
 
@@ -123,8 +128,6 @@ class Mirror:
 
     def _claim(self, wanted: list[Interval]) -> list[Interval]:
         """Gives the requests to make now; waits for those that other threads make. None if all is here."""
-        if self._pid != os.getpid():
-            self._start()  # the threads that fetched did not come along into a forked process
         with self._changed:
             while lacking := missing(wanted, self.record.here()):
                 own = missing(lacking, self._pending)
@@ -187,6 +190,7 @@ class ScratchMirror(Mirror):
     """
 
     unsynced = 0
+    _file: IO[bytes] | None = None
 
     def __init__(self, source: RangeSource, folder: Path, workers: int = 8) -> None:
         self.source = source
@@ -200,11 +204,27 @@ class ScratchMirror(Mirror):
         self.record = MemoryRecord()
         self.bytes_fetched = len(source.tail)
         self._start()
-        with writing(self.path), self.path.open("wb") as file:
+        with writing(self.path):
+            # Kept open: a forked child goes on with it, though the process whose file it is may take its name away.
+            file = self._file = self.path.open("x+b", buffering=0)
+            weakref.finalize(self, file.close)
             file.truncate(source.size)
         if source.tail:
             self._write(source.size - len(source.tail), source.tail)
             self._settle([(source.size - len(source.tail), source.size)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_file": None}
+
+    def _write(self, start: int, data: bytes) -> None:
+        if self._file is None or not hasattr(os, "pwrite"):
+            super()._write(start, data)
+            return
+        view = memoryview(data)
+        with writing(self.path):
+            while view:
+                written = os.pwrite(self._file.fileno(), view, start)
+                view, start = view[written:], start + written
 
     def _settle(self, intervals: list[Interval]) -> None:
         with self._changed:

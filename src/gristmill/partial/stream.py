@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import io
-import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gristmill import config
+from gristmill.files.forks import renew_in_children
 from gristmill.partial.ahead import Ahead
 from gristmill.partial.source import RangeSource
 
@@ -117,9 +117,15 @@ class RangedStream(io.BufferedIOBase):
         self._here = _Piece(0, 0, b"")
         self._coming: collections.deque[_Piece] = collections.deque()
         self._ahead = Ahead()
-        self._pid = os.getpid()
         # Also where nobody closes it.
         weakref.finalize(self, self._ahead.close)
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Forgets what is being fetched: the threads that do it did not come along into a forked process."""
+        self._coming.clear()
+        if not self._here.done.is_set():
+            self._here = _Piece(self._at, 0, b"")
 
     @property
     def name(self) -> str:
@@ -189,10 +195,6 @@ class RangedStream(io.BufferedIOBase):
         if self._at >= self._source.size:
             self._here = _Piece(self._at, 0, b"")
             return b""
-        if self._pid != os.getpid():
-            # The threads that were fetching did not come along into a forked process.
-            self._coming.clear()
-            self._pid = os.getpid()
         follows = self._at == here.end and here.size > 0
         if not (self._coming and self._coming[0].start == self._at):
             self._coming.clear()
