@@ -145,3 +145,36 @@ def test_pipes_are_not_waited_for(folder):
     os.mkfifo(folder / "README.md")
     with pytest.raises(FileError, match="a pipe"):
         load_dataset(str(folder))
+
+
+def test_names_that_are_no_text(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/da\xfeta"
+    try:
+        os.mkdir(folder)  # noqa: PTH102  # bytes
+        with open(folder + b"/\xff.csv", "wb") as file:  # noqa: PTH123  # bytes
+            file.write(b"a\n1\n2\n")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    name = os.fsdecode(folder)
+    one = f"{name}/" + os.fsdecode(b"\xff.csv")
+    for path, options in (
+        (name, {}),
+        (one, {}),
+        ("csv", {"data_files": f"{name}/*"}),
+        ("csv", {"data_dir": name}),
+    ):
+        data = load_dataset(path, split="train", **options)
+        assert list(data) == [{"a": 1}, {"a": 2}]
+        assert list(load_dataset(path, split="train", streaming=True, **options)) == list(data)
+        assert "\\udcff.csv" in data.origins().to_pylist()[1]["file"]
+
+
+def test_links_and_pipes_are_named(tmp_path):
+    (tmp_path / "x.csv").symlink_to("x.csv")
+    (tmp_path / "y.csv").symlink_to("nowhere.csv")
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name, words in (("x", "symbolic links"), ("y", "no file or folder"), ("pipe", "copy it first")):
+        with pytest.raises(FileError, match=f"{name}.csv.*{words}|{words}.*{name}.csv"):
+            load_dataset("csv", data_files=str(tmp_path / f"{name}.csv"))
+    with pytest.raises(FileError, match="copy it first"):
+        load_dataset(str(tmp_path / "pipe.csv"))

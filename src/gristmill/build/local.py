@@ -62,6 +62,8 @@ def expand_local(pattern: str, base: Path | None = None) -> list[Path]:
         pass
     folder, rest = _literal_folder(path)
     if not folder.is_dir() or (rest and not has_magic("/".join(rest))):
+        if os.path.lexists(path):
+            return [path]  # a link that leads nowhere or round in circles: to look at it says so
         what = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
         missing = rest[0] if rest else folder.name
         raise DataFilesNotFoundError(
@@ -148,7 +150,18 @@ def local_file(path: Path, name: str | None = None, folders: dict[str, str] | No
 
 
 def _described(path: Path, name: str | None, where: str, status: os.stat_result) -> DataFile:
-    return DataFile(name or str(path), f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
+    label = printable(name or str(path))
+    return DataFile(label, f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
+
+
+def printable(name: str) -> str:
+    r"""Gives a name that can be written down; those on disks are any bytes, and need not be text.
+
+    Example:
+        >>> printable("a\udcff.csv")
+        'a\\udcff.csv'
+    """
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _real_path(file: Path, folders: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill import config as settings
-from gristmill.build.local import list_folder, local_file
+from gristmill.build.local import list_folder, local_file, printable
 from gristmill.build.source import DataFile
 from gristmill.build.user_files import files_of_bucket, files_of_repo
 from gristmill.errors import CardError, DatasetScriptError, InvalidArgumentError
@@ -117,9 +117,9 @@ def folder_place(folder: Path, lenient: bool = False) -> Place:
         return _read_text(folder / path) if (folder / path).is_file() else ""
 
     return Place(
-        dataset=name,
-        key=name,
-        source=str(folder.resolve()),
+        dataset=printable(name),
+        key=printable(name),
+        source=printable(str(folder.resolve())),
         where=str(folder),
         base=folder,
         paths=tuple(paths),

@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 from gristmill import config as settings
 from gristmill.build.archives import format_of_members
 from gristmill.build.declared import declared_info, features_of_yaml
-from gristmill.build.local import list_folder, local_file
+from gristmill.build.local import list_folder, local_file, printable
 from gristmill.build.places import Place
 from gristmill.build.source import DataFile, SplitSource, fetch_each
 from gristmill.build.user_files import find_user_files, has_scheme, plain_name
 from gristmill.errors import (
     CardError,
+    ColumnNotFoundError,
     ConfigNotFoundError,
     DataFilesNotFoundError,
     InvalidArgumentError,
@@ -271,7 +272,8 @@ def from_file(path: Path, request: Request) -> Resolved:
     Raises:
         DataFilesNotFoundError: Its suffix is none of a known format.
     """
-    place = Place(path.stem, path.stem, str(path.resolve().parent), str(path))
+    stem = printable(path.stem)
+    place = Place(stem, stem, printable(str(path.resolve().parent)), str(path))
     config = DataConfig(request.name or "default", {})
     resolved = _resolved(place, config, {"train": (local_file(path, path.name),)}, request, [path.name])
     _ = resolved.splits["train"]  # whether it is a data file at all is known at once
@@ -408,9 +410,9 @@ def _resolved(
             format=chosen,
             files=tuple(kept),
             options={**_known_options(options, chosen, place.where), **request.options},
-            columns=request.columns,
+            columns=None if request.columns is None else tuple(dict.fromkeys(request.columns)),
             filters=request.filters,
-            features=request.features,
+            features=_asked(request.features, request.columns),
             card_features=_only(declared.features, request.columns),
             info=DatasetInfo(license=declared.license),
         )
@@ -437,6 +439,15 @@ def _format_of_split(split: str, files: Sequence[DataFile], place: Place) -> str
             'Name the format if the suffix does not say it: load_dataset("csv", data_files=...).'
         )
     return format
+
+
+def _asked(features: Features | None, columns: Sequence[str] | None) -> Features | None:
+    """Gives what the user says of the columns that are read: nobody else says what one is that is not among them."""
+    if features is not None:
+        for name in columns or ():
+            if name not in features:
+                raise ColumnNotFoundError.from_name(name, features, "the features asked for")
+    return _only(features, columns)
 
 
 def _only(features: Features | None, columns: Sequence[str] | None) -> Features | None:

@@ -173,6 +173,16 @@ class Format(ABC, Generic[Options]):
         names: list[str] = self.infer_schema(file, options).names
         return names
 
+    def first_columns(
+        self, file: SourceFile, options: Options | Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Finds the names of the columns that a file begins with, as a stream reads it.
+
+        Raises:
+            FileFormatError: The file's content is not what the format says.
+        """
+        return self.column_names(file, options)
+
     def read_by_row(
         self,
         file: SourceFile,
@@ -338,7 +348,10 @@ def rows_of(batch: pa.RecordBatch, predicate: Any, file: SourceFile) -> pa.Recor
     except pa.ArrowInvalid as error:
         if "No match for FieldRef" in str(error):
             name = str(error).partition("FieldRef.Name(")[2].partition(")")[0]
-            raise ColumnNotFoundError.from_name(name, batch.schema.names) from error
+            there = [
+                other for other in batch.schema.names if not other.startswith("\0")
+            ]  # no number of a row
+            raise ColumnNotFoundError.from_name(name, there, file.name) from error
         raise InvalidArgumentError(f"The filter {predicate} can't be used on {file.name}: {error}") from error
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InvalidArgumentError(f"The filter {predicate} can't be used on {file.name}: {error}") from error

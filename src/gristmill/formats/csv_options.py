@@ -331,10 +331,15 @@ class CsvOptions:
 
         Raises:
             ColumnNotFoundError: There is no such column.
+            InvalidArgumentError: `usecols` is a function, and fails.
         """
         used = list(names)
         if callable(self.usecols):
-            used = [name for name in names if self.usecols(name)]
+            try:
+                used = [name for name in names if self.usecols(name)]
+            except Exception as error:
+                expected = f"a function of a column's name: it fails ({type(error).__name__}: {error})"
+                raise InvalidArgumentError.from_value("usecols", self.usecols, expected) from error
         elif self.usecols is not None:
             asked = {_named(column, names, file) for column in self.usecols}
             used = [name for name in names if name in asked]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from gristmill.errors import CastError, FileFormatError
+from gristmill.errors import CastError, FileFormatError, InvalidArgumentError, shorten
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import cut_at_line, iter_blocks
@@ -280,20 +280,28 @@ class RewrittenCsv:
             return cells[: self._width]
         action = options.bad_lines
         if callable(action):
-            mended = action([text for text, _ in cells])
-            if mended is None:
-                return None
-            if len(mended) != self._width:
-                raise CastError.at(
-                    f"on_bad_lines gives {len(mended)} cells where there are {self._width} columns",
-                    file=self._file.name,
-                    row=record.line,
-                )
-            return [("" if cell is None else str(cell), False) for cell in mended]
+            return self._mended(action, record)
         if action == "error":
             text = options.separator.join(text for text, _ in cells)
             raise bad_row(self._file, record.line + 1, len(cells), self._width, text)
         return cells
+
+    def _mended(self, action: Callable[[list[str]], Any], record: Record) -> list[Cell] | None:
+        """Gives the cells that the user's function makes of those of a bad line; None to leave it out."""
+        try:
+            mended = action([text for text, _ in record.cells])
+        except Exception as error:
+            problem = f"on_bad_lines fails on it: {type(error).__name__}: {error}"
+            raise CastError.at(problem, file=self._file.name, line=record.line + 1) from error
+        if mended is None:
+            return None
+        if not isinstance(mended, Sequence) or isinstance(mended, str):
+            problem = f"on_bad_lines gives {shorten(mended)}, neither a list of cells nor None"
+        elif len(mended) != self._width:
+            problem = f"on_bad_lines gives {len(mended)} cells where there are {self._width} columns"
+        else:
+            return [("" if cell is None else str(cell), False) for cell in mended]
+        raise CastError.at(problem, file=self._file.name, line=record.line + 1)
 
     def _text(self, cells: list[Cell]) -> str:
         if len(cells) == 1 and cells[0] == ("", False):
@@ -308,7 +316,15 @@ def _is_skipped(number: int, rows: Any) -> bool:
         return False
     if isinstance(rows, int):
         return number < rows
-    return bool(rows(number)) if callable(rows) else number in rows
+    if not callable(rows):
+        return number in rows
+    try:
+        return bool(rows(number))
+    except Exception as error:
+        expected = (
+            f"a function of the index of a line: it fails on {number} ({type(error).__name__}: {error})"
+        )
+        raise InvalidArgumentError.from_value("skiprows", rows, expected) from error
 
 
 def _quoted(cell: Cell) -> str:

@@ -90,11 +90,8 @@ class JsonFormat(Format[JsonOptions]):
         schema: pa.Schema | None,
         predicate: Any,
     ) -> Batches:
-        shape = self.infer_schema(file, options) if schema is None else schema
+        shape = _of_columns(self.infer_schema(file, options) if schema is None else schema, columns)
         hint = hint_from(shape)
-        only_hint = columns is not None and schema is None and hint is not None
-        if only_hint and hint is not None:
-            hint = pa.schema([field for field in hint if field.name in (columns or ())])
         fit = fitter(shape, columns, file)
         wanted = shape if schema is not None or _has_json(shape) else None
         with reading_text(file, "JSON"):
@@ -106,7 +103,7 @@ class JsonFormat(Format[JsonOptions]):
             if row < 0:
                 return
             for block, skip in _blocks(file, options, start):
-                table = _parsed(block, file, row - skip, hint, only_hint, wanted)
+                table = _parsed(block, file, row - skip, hint, wanted, columns)
                 if columns is not None:
                     table = table.select([name for name in table.column_names if name in columns])
                 if table.num_rows <= skip:
@@ -122,6 +119,14 @@ class JsonFormat(Format[JsonOptions]):
         settings = self.parse_options(options)
         with reading_text(file, "JSON"):
             return _settled(file, settings, file.state())
+
+    def first_columns(
+        self, file: SourceFile, options: JsonOptions | Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Reads the head of the file."""
+        with reading_text(file, "JSON"):
+            names: list[str] = _head(file, self.parse_options(options), True, file.state()).names
+        return names
 
     def read_by_row(
         self,
@@ -270,7 +275,8 @@ def _as_asked(
     columns: list[str] | None,
 ) -> pa.Table | None:
     try:
-        table = _parsed(block, file, row, hint, False, schema)
+        schema = _of_columns(schema, columns)
+        table = _parsed(block, file, row, hint, schema, columns)
         if columns is not None:
             table = table.select([name for name in table.column_names if name in columns])
         return fitter(schema, columns, file)(table, row)
@@ -301,24 +307,32 @@ def _head(file: SourceFile, options: JsonOptions, skips: bool, _state: tuple[int
     return _EMPTY if schema is None else schema
 
 
+def _of_columns(schema: pa.Schema, columns: list[str] | None) -> pa.Schema:
+    if columns is None:
+        return schema
+    return pa.schema([field for field in schema if field.name in columns], schema.metadata)
+
+
 def _parsed(
     block: Block,
     file: SourceFile,
     row: int,
     hint: pa.Schema | None,
-    only_hint: bool,
     schema: pa.Schema | None,
+    columns: list[str] | None,
 ) -> pa.Table:
+    """Parses a block; `hint` and `schema` are of `columns` alone, and what the others hold is nobody's concern."""
     if schema is None or not _has_json(schema):
         try:
-            return parse_block(block, file, row, hint, only_hint=only_hint)
+            return parse_block(block, file, row, hint, only_hint=columns is not None)
         except SchemaConflictError:
             if schema is None:
                 raise
     # `Json` keeps values exactly. Mixed values can mean one thing to the features asked for: names and ids of a class label.
-    return table_from_rows(
-        parse_rows(block, file, row), Features.from_arrow_schema(schema), file=file.name, first_row=row
-    )
+    rows = parse_rows(block, file, row)
+    if columns is not None:
+        rows = [_chosen(one, columns) for one in rows]
+    return table_from_rows(rows, Features.from_arrow_schema(schema), file=file.name, first_row=row)
 
 
 def _has_json(schema: pa.Schema) -> bool:

@@ -28,6 +28,8 @@ __all__ = ["COLUMNS_ARE_FIXED", "FilePlan", "FileStream", "Piece", "StreamFile"]
 
 COLUMNS_ARE_FIXED = frozenset({"arrow", "csv", "parquet"})
 """Formats of which each row has all columns; in the others one may begin in a later row."""
+_MOST_LOOKED_AT = 8
+"""Files that are not on this machine in which a column is looked for that the one being read does not have."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ class FileStream(Stream):
         self._found: SourceFile | None = None
         self._most: int | None = None
         self._later: int | None = None
+        # Columns that some file has, where that is not known before.
+        self._known: set[str] = set()
 
     def next(self) -> Block | None:
         """Gives the next rows."""
@@ -146,8 +150,10 @@ class FileStream(Stream):
                 if _is_behind(piece, position):
                     break
                 block = _block(read, self._node.features)
-                if self._first:
-                    _check_columns(self._node, piece, block)
+                if self._node.columns is not None and self._node.features is None:
+                    if self._first:
+                        self._check_columns(piece, block)
+                    block = _with_all(block, self._node.columns)
                 if piece.end is not None:
                     block = block.slice(0, min(block.num_rows, piece.end - position.row))
                 dropped = min(self._skip, block.num_rows)
@@ -162,6 +168,12 @@ class FileStream(Stream):
             self._close_file()
             self._next_shard()
         return None
+
+    def _check_columns(self, piece: Piece, block: Block) -> None:
+        for _, part in parts_of(block):
+            self._known.update(part.names)
+        if not self._known.issuperset(self._node.columns or ()):
+            self._known = _not_here(self._node, piece, self._known)
 
     def _piece(self, shard: int) -> Piece:
         return self._node.pieces[self._shards[shard]]
@@ -295,20 +307,50 @@ def _rows(piece: Piece, sizes: Sequence[int]) -> range:
     return range(first, sum(sizes if piece.stop is None else sizes[: piece.stop]))
 
 
-def _check_columns(node: FilePlan, piece: Piece, block: Block) -> None:
-    """Refuses a column that a file does not have, where it was not known before what it has.
+def _not_here(node: FilePlan, piece: Piece, known: set[str]) -> set[str]:
+    """Looks for columns asked for that the file being read does not begin with: they have to be in another one.
+
+    Args:
+        node: What is read; its columns were not known before.
+        piece: Where its file is.
+        known: Columns of files looked at already.
+
+    Returns:
+        `known`, with those of the files that had to be looked at.
 
     Raises:
-        ColumnNotFoundError: It has no such column.
+        ColumnNotFoundError: No file has one of them, as far as its first rows say.
     """
-    if node.columns is None or node.features is not None or node.format not in COLUMNS_ARE_FIXED:
-        return
-    there = block.columns if isinstance(block, Columns) else node.columns
-    for name in node.columns:
-        if name not in there:
-            file = node.files[piece.file].local()
-            names = get_format(node.format).column_names(file, node.options)
-            raise ColumnNotFoundError.from_name(name, names, file.name)
+    others = [file for number, file in enumerate(node.files) if number != piece.file]
+    far = [file for file in others if file.path is None][:_MOST_LOOKED_AT]
+    format = get_format(node.format)
+    for file in [node.files[piece.file], *(file for file in others if file.path is not None), *far]:
+        if known.issuperset(node.columns or ()):
+            break
+        known |= set(format.first_columns(file.local(), node.options))
+    for name in node.columns or ():
+        if name not in known:
+            where = node.files[piece.file].name
+            where = where if node.format in COLUMNS_ARE_FIXED else f"the first rows of {where}"
+            raise ColumnNotFoundError.from_name(
+                name, sorted(known), f"{where} and {len(others)} other files" if others else where
+            )
+    return known
+
+
+def _with_all(block: Block, names: Sequence[str]) -> Block:
+    """Gives rows all columns asked for: None where the file has none of that name."""
+    if isinstance(block, Examples):
+        parts = [(rows, _completed(part, names)) for rows, part in block.parts()]
+        return gathered(parts, block.num_rows)
+    return _completed(block, names)
+
+
+def _completed(block: Columns, names: Sequence[str]) -> Columns:
+    if block.names == list(names):
+        return block
+    nothing = pa.chunked_array([pa.nulls(block.num_rows)])
+    return Columns({name: block.columns.get(name, nothing) for name in names}, block.num_rows, block.features)
 
 
 def _block(rows: LooseRows, features: Features | None) -> Block:

@@ -147,7 +147,8 @@ def locate(path: str, revision: str, request: Request, cache: Path) -> Located:
 
 def _kind_of(place: Path) -> str | None:
     try:
-        return "folder" if place.is_dir() else "file" if place.is_file() else None
+        # A pipe is none that can be read, which is said where files are.
+        return "folder" if place.is_dir() else "file" if place.exists() else None
     except (OSError, ValueError):  # a name too long for the system, or with a NUL in it, is not here
         return None
 
