@@ -124,7 +124,7 @@ def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed
 
 @app.group("hub", cls=_Suggesting)
 def hub_group() -> None:
-    """Serve and look at Hubs."""
+    """Fetch from Hubs, publish on them, and be one."""
 
 
 @app.group("cache", cls=_Suggesting)
