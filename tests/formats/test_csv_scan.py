@@ -25,4 +25,4 @@ def test_functions_of_the_user_that_fail(tmp_path, text, options, error, words):
     path = tmp_path / "f.csv"
     path.write_text(text)
     with pytest.raises(error, match=words):
-        table(tmp_path, text, options)
+        list(get_format("csv").read(SourceFile(path, "f"), options=options))
