@@ -10,7 +10,7 @@ from gristmill.hub.server.errors import Refusal
 from gristmill.hub.server.hashing import blob_id
 from gristmill.hub.server.history import Stored
 from gristmill.hub.server.ignore import ignored
-from gristmill.hub.server.operations import AddStored, Delete, apply, parse_line
+from gristmill.hub.server.operations import AddStored, Delete, Operation, apply, parse_line
 
 CONTENTS = {blob_id(b"%d" % number): number for number in range(4)}
 PATHS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join)
@@ -25,8 +25,20 @@ def size_of(id):
 
 
 @settings(max_examples=120)
-@given(st.lists(st.lists(OPERATIONS, max_size=4), max_size=6))
-def test_commits_do_what_they_say_or_nothing(commits):
+@given(
+    st.one_of(
+        st.lists(st.lists(OPERATIONS, max_size=4), max_size=6),
+        st.lists(st.lists(OPERATIONS, max_size=20), max_size=3),
+    ),
+    st.sampled_from([0, 1, 1000]),
+)
+def test_commits_do_what_they_say_or_nothing(commits, most_new):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gristmill.hub.server.operations._Names._MOST_NEW", most_new)
+        check_commits(commits)
+
+
+def check_commits(commits):
     tree: dict[str, Stored] = {}
     model: dict[str, str] = {}
     for operations in commits:
@@ -51,6 +63,20 @@ def test_commits_do_what_they_say_or_nothing(commits):
                 apply(tree, operations, size_of, "0" * 40)
         assert {path: stored.blob_id for path, stored in tree.items()} == model
         assert list(tree) == sorted(tree)
+
+
+def test_many_folders_go_from_a_large_tree():
+    blob = next(iter(CONTENTS))
+    tree = {f"d{number}/{name}": Stored(1, blob, None) for number in range(20_000) for name in "ab"}
+    operations: list[Operation] = [
+        Delete(f"d{number}", folder=True) for number in range(20_000) if number % 5
+    ]
+    # A folder that comes back, and goes again.
+    operations += [AddStored("d1/new", None, None, blob), Delete("d1", folder=True)]
+    left = apply(tree, operations, size_of, "0" * 40)
+    assert left == {path: each for path, each in tree.items() if int(path[1:-2]) % 5 == 0}
+    with pytest.raises(Refusal, match="doesn't exist"):
+        apply(tree, [*operations, Delete("d1", folder=True)], size_of, "0" * 40)
 
 
 @given(st.binary(max_size=200))

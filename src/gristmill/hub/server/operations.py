@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -180,11 +181,11 @@ def apply(
         Refusal: A content is not there (400), what is to be deleted is not there (404), or a path would be both a file
             and a folder (400).
     """
-    files = dict(tree)
+    files, names = dict(tree), _Names()
     for operation in operations:
         path = operation.path
         if isinstance(operation, Delete):
-            gone = [name for name in files if name.startswith(f"{path}/")] if operation.folder else [path]
+            gone = names.take_below(path, files) if operation.folder else [path]
             if not gone or gone[0] not in files:
                 message = f"A file with this name doesn't exist: {shorten(path)}"
                 raise Refusal(404, message, "EntryNotFound", {"X-Repo-Commit": head})
@@ -195,8 +196,41 @@ def apply(
         before = tree.get(path)
         same = before is not None and before.object == stored.object
         files[path] = before if same and before is not None else stored
+        names.add(path)
     check_folders(files)
     return dict(sorted(files.items()))
+
+
+class _Names:
+    """The paths of a tree in order, so that each of many folders is found without a look at every file."""
+
+    _MOST_NEW = 1000
+
+    def __init__(self) -> None:
+        self._sorted: list[str] | None = None
+        self._new: set[str] = set()
+
+    def add(self, path: str) -> None:
+        """Notes a path that is in the tree from now on."""
+        if self._sorted is not None:
+            self._new.add(path)
+
+    def take_below(self, folder: str, files: Mapping[str, Stored]) -> list[str]:
+        """Lists the paths below a folder, which are to be deleted now.
+
+        Args:
+            folder: The folder.
+            files: All that is in the tree.
+        """
+        if self._sorted is None or len(self._new) > self._MOST_NEW:
+            self._sorted, self._new = sorted(files), set()
+        first = bisect_left(self._sorted, f"{folder}/")
+        end = bisect_left(self._sorted, f"{folder}0", first)  # "0" comes after "/"
+        found = {name for name in self._sorted[first:end] if name in files}
+        del self._sorted[first:end]
+        later = {name for name in self._new if name.startswith(f"{folder}/")}
+        self._new -= later
+        return sorted(found | {name for name in later if name in files})
 
 
 def _stored(operation: AddStored, size_of: Callable[[str], int | None]) -> Stored:
