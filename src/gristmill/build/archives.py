@@ -6,12 +6,15 @@ Which split an archive belongs to is said by its own name; which files inside ar
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from gristmill import config
-from gristmill.build.source import DataFile, SplitSource
+from gristmill.build.archive_parts import extract_member, member_ranges, remote_members
+from gristmill.build.parts import may_be_streamed
+from gristmill.build.source import DataFile, SplitSource, fetch_each
 from gristmill.build.user_files import plain_name
 from gristmill.errors import DataFilesNotFoundError
 from gristmill.files.archive_members import refuse_other_kind
@@ -90,7 +93,8 @@ def unpack_archives(
         with lock(folder / f"{inside.name}.lock"):
             if not inside.is_dir():
                 extract_archive(path, inside, file.name, durable)
-        for name in _data_files(inside, source.format, file):
+        names = (path.relative_to(inside).as_posix() for path in inside.rglob("*") if path.is_file())
+        for name in _data_files(names, source.format, file):
             member = inside / name
             status = member.stat()
             identity = f"{file.identity}/{name}"
@@ -100,14 +104,15 @@ def unpack_archives(
 
 
 def enter_archives(source: SplitSource) -> SplitSource:
-    """Fetches the archives among the files of a split and puts what is inside in their place, for reading at any time.
+    """Puts what is inside the archives among the files of a split in their place, for reading at any time.
 
     Args:
-        source: A split; which files are archives is told by their names. What is inside is extracted to
-            `config.EXTRACTED_DATASETS_PATH` and stays there.
+        source: A split; which files are archives is told by their names. Files in a remote plain tar are read where they
+            lie, if their format can be; it is not fetched, unless its files are many and small. What is in any other
+            archive is extracted to `config.EXTRACTED_DATASETS_PATH` and stays there.
 
     Returns:
-        The split with the files inside, all of them here; the very same split if there is no archive.
+        The split with the files inside; the very same split if there is no archive.
 
     Raises:
         DataFilesNotFoundError: An archive holds no data file.
@@ -120,14 +125,48 @@ def enter_archives(source: SplitSource) -> SplitSource:
     if not any_archive or get_format(source.format).reads_archives:
         return source
     files: list[DataFile] = []
+    remote: dict[str, DataFile] = {}
     for file in source.files:
         if not is_archive_file(plain_name(file.name)):
             files.append(file)
             continue
+        parts = _parts(source, file)
+        if parts is not None:
+            remote.update((part.identity, part) for part in parts)
+            files += parts
+            continue
         paths = source.fetch([file])
         inside, _ = unpack_archives(replace(source, files=(file,)), paths, config.EXTRACTED_DATASETS_PATH)
         files += inside.files
-    return replace(source, files=tuple(files))
+    fetch = partial(_fetch, source.fetch, remote) if remote else source.fetch
+    return replace(source, files=tuple(files), fetch=fetch)
+
+
+def _parts(source: SplitSource, file: DataFile) -> list[DataFile] | None:
+    """Gives the data files in a remote archive, to be read where they lie; None if it has to be fetched."""
+    members = remote_members(file) if may_be_streamed(source.format, source.options) else None
+    if members is None:
+        return None
+    return [
+        DataFile(
+            f"tar://{name}::{file.name}",
+            f"{file.identity}/{name}",
+            members[name].size,
+            get=partial(extract_member, file, name),
+            ranges=partial(member_ranges, file, name),
+        )
+        for name in _data_files(members, source.format, file)
+    ]
+
+
+def _fetch(
+    fetch: Callable[[Sequence[DataFile]], list[Path]],
+    inside: Mapping[str, DataFile],
+    files: Sequence[DataFile],
+) -> list[Path]:
+    """Fetches files, those inside archives by way of these: the source that fetches the others does not know them."""
+    others = iter(fetch([file for file in files if file.identity not in inside]))
+    return [fetch_each([file])[0] if file.identity in inside else next(others) for file in files]
 
 
 def _is_blank(path: Path) -> bool:
@@ -136,9 +175,8 @@ def _is_blank(path: Path) -> bool:
         return not any(file.read(_HEAD_BYTES))
 
 
-def _data_files(inside: Path, format: str, file: DataFile) -> list[str]:
-    """Lists the files of a format; all that are not hidden, if none has a suffix that says it is."""
-    names = [path.relative_to(inside).as_posix() for path in inside.rglob("*") if path.is_file()]
+def _data_files(names: Iterable[str], format: str, file: DataFile) -> list[str]:
+    """Picks the files of a format; all that are not hidden, if none has a suffix that says it is."""
     visible = sorted((name for name in names if not any(map(is_hidden, name.split("/")))), key=natural_key)
     known = [name for name in visible if is_data_file(name) and format_of(name) == format]
     packed = next((name for name in visible if is_archive_file(name)), None)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 from functools import partial
 from pathlib import Path
 
-from gristmill import config
+from gristmill.build.archive_parts import (
+    extract_member,
+    extracted_place,
+    member_ranges,
+    remote_members,
+)
 from gristmill.build.source import DataFile, fetch_each
-from gristmill.files.archives import extract_archive, list_members, open_member
-from gristmill.files.atomic import atomic_file
+from gristmill.files.archives import extract_archive, list_members
 from gristmill.files.borders import writing
 from gristmill.files.data_files import resolve_patterns
 from gristmill.files.lock import lock
@@ -19,16 +21,15 @@ from gristmill.files.patterns import PathIndex, has_magic
 
 __all__ = ["find_members"]
 
-_COPY_BYTES = 1 << 20
 
-
-def find_members(archive: DataFile, pattern: str, scheme: str) -> list[DataFile]:
+def find_members(archive: DataFile, pattern: str, scheme: str, parts: bool = False) -> list[DataFile]:
     """Finds files in an archive; one that is named outright in an archive that is not here yet is taken at its word.
 
     Args:
         archive: The archive; it is fetched if it has to be looked into.
         pattern: A path in it, or a pattern; all files if empty.
         scheme: What the chain calls archives, for names.
+        parts: Parts of files may do: files in a remote plain tar are read where they lie.
 
     Returns:
         The files; each is extracted when it is needed, once.
@@ -41,40 +42,30 @@ def find_members(archive: DataFile, pattern: str, scheme: str) -> list[DataFile]
     """
     if archive.path is None and pattern and not has_magic(pattern):
         name = check_relative(pattern, f"of {archive.name}")
-        return [_member(archive, name, 0, scheme, alone=True)]
-    [path] = fetch_each([archive])
-    sizes = {member.name: member.size for member in list_members(path, archive.name)}
+        return [_member(archive, name, 0, scheme, alone=True, parts=parts)]
+    members = remote_members(archive) if parts else None
+    if members is not None:
+        sizes = {member: found.size for member, found in members.items()}
+    else:
+        [path] = fetch_each([archive])
+        sizes = {member.name: max(member.size or 0, 0) for member in list_members(path, archive.name)}
     found = resolve_patterns(PathIndex(sizes), [pattern or "**"], archive.name)
     alone = len(found) == 1
-    return [_member(archive, name, max(sizes[name] or 0, 0), scheme, alone=alone) for name in found]
+    return [
+        _member(archive, name, sizes[name], scheme, alone=alone, parts=members is not None) for name in found
+    ]
 
 
-def _member(archive: DataFile, name: str, size: int, scheme: str, *, alone: bool) -> DataFile:
-    get = partial(_extract_one if alone else _extract_with_all, archive, name)
-    return DataFile(f"{scheme}://{name}::{archive.name}", f"{archive.identity}!{name}", size, get=get)
-
-
-def _place(identity: str) -> Path:
-    return config.EXTRACTED_DATASETS_PATH / hashlib.sha256(identity.encode()).hexdigest()[:40]
-
-
-def _extract_one(archive: DataFile, name: str) -> Path:
-    final = _place(f"{archive.identity}!{name}")
-    if final.is_file():
-        return final
-    [path] = fetch_each([archive])
-    with writing(final):
-        final.parent.mkdir(parents=True, exist_ok=True)
-    with lock(final.with_name(f"{final.name}.lock")):
-        if not final.is_file():
-            with open_member(path, name, archive.name) as content, writing(final), atomic_file(final) as out:
-                shutil.copyfileobj(content, out, _COPY_BYTES)
-    return final
+def _member(archive: DataFile, name: str, size: int, scheme: str, *, alone: bool, parts: bool) -> DataFile:
+    get = partial(extract_member if alone else _extract_with_all, archive, name)
+    ranges = partial(member_ranges, archive, name) if parts and archive.ranges is not None else None
+    identity = f"{archive.identity}!{name}"
+    return DataFile(f"{scheme}://{name}::{archive.name}", identity, size, get=get, ranges=ranges)
 
 
 def _extract_with_all(archive: DataFile, name: str) -> Path:
     """Extracts the whole archive once: to look for each of its files anew would read it as often as it has files."""
-    folder = _place(archive.identity)
+    folder = extracted_place(archive.identity)
     if not folder.is_dir():
         [path] = fetch_each([archive])
         with writing(folder):

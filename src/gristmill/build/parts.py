@@ -20,7 +20,7 @@ from gristmill.logging import get_logger
 if TYPE_CHECKING:
     from gristmill.partial.parquet import RemoteParquet
 
-__all__ = ["closing_files", "ready_files", "streamed_file"]
+__all__ = ["closing_files", "may_be_streamed", "ready_files", "streamed_file"]
 
 _log = get_logger(__name__)
 _SMALL = 1_000_000
@@ -115,13 +115,23 @@ def _bytes_needed(remote: RemoteParquet, columns: Sequence[str] | None, filters:
     return total(remote.ranges(groups, remote.known(columns_needed(columns, filters, remote.schema))))
 
 
-def streamed_file(file: DataFile, format: str, options: Mapping[str, Any]) -> SourceFile | None:
+def may_be_streamed(format: str, options: Mapping[str, Any]) -> bool:
+    """Says whether `streamed_file` opens files that are read by a format and options."""
+    # What the records of an XML file hold is known when all of them have been read.
+    is_forward = format in _READ_FORWARD or (format == "xml" and options.get("record") is None)
+    return is_forward or format in ("parquet", "docs")
+
+
+def streamed_file(
+    file: DataFile, format: str, options: Mapping[str, Any], whole: bool = False
+) -> SourceFile | None:
     """Opens a remote file so that only what is read comes over, and nothing of it stays.
 
     Args:
         file: The file.
         format: The format it is read by.
         options: Options of the format's reader.
+        whole: All of it will be read.
 
     Returns:
         The file; None if it has to be fetched whole.
@@ -131,19 +141,16 @@ def streamed_file(file: DataFile, format: str, options: Mapping[str, Any]) -> So
         HubError: The server refuses or can't be reached.
         FileError: The file system refuses.
     """
-    is_parquet = format == "parquet"
-    # What the records of an XML file hold is known when all of them have been read.
-    is_forward = format in _READ_FORWARD or (format == "xml" and options.get("record") is None)
-    if file.path is not None or file.ranges is None or not (is_parquet or is_forward or format == "docs"):
+    if file.path is not None or file.ranges is None or not may_be_streamed(format, options):
         return None
     try:
         ranges = file.ranges()
         if isinstance(ranges, Path):
             return SourceFile(ranges, file.name)
-        if is_parquet:
+        if format == "parquet":
             from gristmill.partial.parquet import RemoteParquet
 
-            return RemoteParquet.from_ranges(ranges, file.name, scratch=True).source_file()
+            return RemoteParquet.from_ranges(ranges, file.name, scratch=True, whole=whole).source_file()
         if format == "docs":
             from gristmill.partial.mirror import scratch_file
 

@@ -126,7 +126,7 @@ class _Finder:
             )
         files = self._outermost(hops[-1])
         for hop in reversed(hops[:-1]):
-            files = [inner for file in files for inner in _enter(hop, file, pattern)]
+            files = [inner for file in files for inner in _enter(hop, file, pattern, self._parts)]
         return files
 
     def _outermost(self, pattern: str) -> list[DataFile]:
@@ -156,10 +156,10 @@ class _Finder:
         ]
 
 
-def _enter(hop: str, file: DataFile, chain: str) -> list[DataFile]:
+def _enter(hop: str, file: DataFile, chain: str, parts: bool) -> list[DataFile]:
     scheme, _, inner = hop.partition("://")
     if scheme in _ARCHIVES:
-        return find_members(file, inner.lstrip("/"), scheme)
+        return find_members(file, inner.lstrip("/"), scheme, parts)
     if scheme in _TRANSPARENT:
         return [replace(file, name=f"{hop}::{file.name}")]
     known = ", ".join((*_ARCHIVES, *_TRANSPARENT))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +36,7 @@ __all__ = [
     "archive_suffix",
     "detect_archive",
     "extract_archive",
+    "index_archive",
     "iter_archive",
     "list_members",
     "open_member",
@@ -125,6 +126,48 @@ def list_members(path: Path, name: object = None) -> list[Member]:
     label = path if name is None else name
     with _opened(path, label) as file:
         found: list[Member] = list(_room(file, label).list_members(file, label, Bounds(file, label)))
+    return found
+
+
+def index_archive(
+    file: IO[bytes], name: object, goes_on: Callable[[], bool] = lambda: True
+) -> dict[str, Member] | None:
+    """Finds where the files in a plain tar lie, by its headers alone: those that `extract_archive` would write.
+
+    Args:
+        file: A binary file object that can be seeked.
+        name: What to call it in errors.
+        goes_on: Asked after each member; False gives up.
+
+    Returns:
+        Name -> member, its `offset` the first of its bytes in the archive; a link has the place of what it stands for.
+        None if it is no plain tar, or was given up.
+
+    Raises:
+        FileFormatError: It is damaged or cut off.
+        DataError: It has more members than allowed.
+        UnsafePathError: A name leaves the folder, or two names can't be in one folder.
+    """
+    head = file.read(archives_tar.BLOCK)
+    file.seek(0)
+    if not archives_tar.is_header(head):
+        return None
+    found: dict[str, Member] = {}
+    links: dict[str, str] = {}
+    for member, _ in archives_tar.iter_members(file, name, Bounds(file, name)):
+        if member.link:
+            links[member.name] = member.link
+        else:
+            links.pop(member.name, None)
+            found[member.name] = member
+        if not goes_on():
+            return None
+    for link, target in _resolve_links(links, found, name):
+        found[link] = found[target]
+    for inside in found:
+        for at, letter in enumerate(inside):
+            if letter == "/" and inside[:at] in found:
+                raise _collision(inside, name)
     return found
 
 
@@ -250,17 +293,27 @@ def _write_member(
                 with target.open("xb") as out:
                     shutil.copyfileobj(content, out, _COPY_BYTES)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-            raise UnsafePathError(
-                f'{label}: the name "{name}" collides with another one in the archive; refused.'
-            ) from error
+            raise _collision(name, label) from error
     written[name] = target
 
 
+def _collision(name: str, label: object) -> UnsafePathError:
+    return UnsafePathError(f'{label}: the name "{name}" collides with another one in the archive; refused.')
+
+
 def _make_links(inside: Path, links: dict[str, str], written: dict[str, Path], label: object) -> None:
+    for name, target in _resolve_links(links, written, label):
+        _write_member(inside, name, written[target], written, label)
+
+
+def _resolve_links(
+    links: dict[str, str], written: Mapping[str, object], label: object
+) -> Iterator[tuple[str, str]]:
+    """Yields links whose target is written by then, with it; the caller adds each to what is written."""
     # A link may stand before the file, or link, that it points to.
     while ready := [name for name, target in links.items() if target in written and target not in links]:
         for name in ready:
-            _write_member(inside, name, written[links.pop(name)], written, label)
+            yield name, links.pop(name)
     for name, target in links.items():
         _log.warning('%s: the link %s is left out: "%s" is no file in the archive', label, name, target)
 
