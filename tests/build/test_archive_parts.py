@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import pickle
 import re
 import tarfile
 
@@ -191,6 +192,15 @@ def test_members_of_any_format_come_by_ranges(hub, format, make, tmp_path):
     rows = list(stream(url, format))
     assert not (tmp_path / "extracted").exists()
     assert rows == list(load_dataset(format, data_files=url, split="train"))
+
+
+def test_a_process_that_gets_the_stream_does_not_list_again(hub, small_url):
+    data = pickle.loads(pickle.dumps(stream(small_url)))
+    archive_parts._listed.cache_clear()
+    before = len(hub.seen)
+    assert next(iter(data))["i"] == 100_000
+    # A list begins with the header at the first byte.
+    assert all(not seen.headers["range"].startswith("bytes=0-") for seen in hub.seen[before:])
 
 
 def test_chains_name_members_that_are_read_where_they_lie(hub, url, tmp_path):

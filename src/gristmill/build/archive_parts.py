@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from gristmill import config
 from gristmill.build.source import DataFile, fetch_each
 from gristmill.errors import FileMissingError, HubResponseError, RangeIgnoredError, suggest
-from gristmill.files.archives import Member, index_archive, open_member
+from gristmill.files.archives import index_archive, open_member
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import writing
 from gristmill.files.lock import lock
@@ -20,21 +21,36 @@ from gristmill.logging import get_logger
 if TYPE_CHECKING:
     from gristmill.partial.source import RangeSource
 
-__all__ = ["extract_member", "extracted_place", "member_ranges", "remote_members"]
+__all__ = ["Place", "extract_member", "extracted_place", "member_ranges", "remote_members"]
 
 _log = get_logger(__name__)
 _COPY_BYTES = 1 << 20
 _KEPT = 16
 
 
-def remote_members(archive: DataFile) -> dict[str, Member] | None:
+@dataclass(frozen=True)
+class Place:
+    """Where a file lies in a remote archive.
+
+    Attributes:
+        identity: Tells the content of the archive from another.
+        offset: Its first byte in the archive.
+        size: Its bytes.
+    """
+
+    identity: str
+    offset: int
+    size: int
+
+
+def remote_members(archive: DataFile) -> dict[str, Place] | None:
     """Lists the files in a remote archive by reading its headers alone, if that costs less than reading all of it.
 
     Args:
         archive: The archive.
 
     Returns:
-        Name -> member, as extracting it would have them. None if it is here, can't be read in part, is compressed or no
+        Name -> place, of the files that extracting it would give. None if it is here, can't be read in part, is compressed or no
         tar, or holds so many small files that it may as well be fetched whole.
 
     Raises:
@@ -44,13 +60,12 @@ def remote_members(archive: DataFile) -> dict[str, Member] | None:
         HubError: The server refuses or can't be reached.
         FileError: The file system refuses.
     """
-    listed = None if archive.path is not None or archive.ranges is None else _listed(archive)
-    return None if listed is None else listed[1]
+    return None if archive.path is not None or archive.ranges is None else _listed(archive)
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _listed(archive: DataFile) -> tuple[str, dict[str, Member]] | None:
-    """Gives the identity of what was listed, and its files; kept, for each file inside asks again."""
+def _listed(archive: DataFile) -> dict[str, Place] | None:
+    """See `remote_members`; kept, for each file that is named in an archive asks again."""
     from gristmill.partial.slices import LeapingFile
 
     assert archive.ranges is not None  # the callers looked
@@ -63,15 +78,18 @@ def _listed(archive: DataFile) -> tuple[str, dict[str, Member]] | None:
     except RangeIgnoredError as error:
         _log.info("%s can't be read in part and is fetched whole: %s", archive.name, error)
         return None
-    return None if found is None else (ranges.identity, found)
+    if found is None:
+        return None
+    return {name: Place(ranges.identity, member.offset, member.size) for name, member in found.items()}
 
 
-def member_ranges(archive: DataFile, name: str) -> RangeSource | Path:
+def member_ranges(archive: DataFile, name: str, place: Place | None = None) -> RangeSource | Path:
     """Opens a file in a remote archive so that only what is read of it comes over.
 
     Args:
         archive: The archive.
         name: The file's name in it.
+        place: From `remote_members`; looked for if None.
 
     Returns:
         The file; its path if it was extracted, because the archive has to be fetched whole.
@@ -83,21 +101,22 @@ def member_ranges(archive: DataFile, name: str) -> RangeSource | Path:
     """
     from gristmill.partial.slices import RangeSlice
 
-    listed = None if archive.path is not None or archive.ranges is None else _listed(archive)
-    ranges = archive.ranges() if archive.ranges is not None and listed is not None else None
-    if listed is None or ranges is None or isinstance(ranges, Path):
+    if place is None:
+        places = remote_members(archive)
+        if places is not None and name not in places:
+            raise FileMissingError(
+                f'There is no file "{name}" in the archive {archive.name}. {suggest(name, places)}'
+            )
+        place = None if places is None else places[name]
+    ranges = None if place is None or archive.ranges is None else archive.ranges()
+    if place is None or ranges is None or isinstance(ranges, Path):
         return extract_member(archive, name)
-    identity, members = listed
-    if name not in members:
-        raise FileMissingError(
-            f'There is no file "{name}" in the archive {archive.name}. {suggest(name, members)}'
-        )
-    if ranges.identity != identity:
+    if ranges.identity != place.identity:
         raise HubResponseError.at_url(
             "The archive changed since its files were listed", ranges.name, None, "Load again"
         )
-    member = members[name]
-    return RangeSlice(ranges, member.offset, member.size, f"{identity}\n{member.offset}\n{name}", ranges.name)
+    identity = f"{place.identity}\n{place.offset}\n{name}"
+    return RangeSlice(ranges, place.offset, place.size, identity, ranges.name)
 
 
 def extracted_place(identity: str) -> Path:

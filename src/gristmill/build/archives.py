@@ -144,18 +144,19 @@ def enter_archives(source: SplitSource) -> SplitSource:
 
 def _parts(source: SplitSource, file: DataFile) -> list[DataFile] | None:
     """Gives the data files in a remote archive, to be read where they lie; None if it has to be fetched."""
-    members = remote_members(file) if may_be_streamed(source.format, source.options) else None
-    if members is None:
+    places = remote_members(file) if may_be_streamed(source.format, source.options) else None
+    if places is None:
         return None
     return [
         DataFile(
             f"tar://{name}::{file.name}",
             f"{file.identity}/{name}",
-            members[name].size,
+            place.size,
             get=partial(extract_member, file, name),
-            ranges=partial(member_ranges, file, name),
+            ranges=partial(member_ranges, file, name, place),
         )
-        for name in _data_files(members, source.format, file)
+        for name in _data_files(places, source.format, file)
+        for place in [places[name]]
     ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gristmill.build.archive_parts import (
     extract_member,
@@ -42,23 +44,32 @@ def find_members(archive: DataFile, pattern: str, scheme: str, parts: bool = Fal
     """
     if archive.path is None and pattern and not has_magic(pattern):
         name = check_relative(pattern, f"of {archive.name}")
-        return [_member(archive, name, 0, scheme, alone=True, parts=parts)]
-    members = remote_members(archive) if parts else None
-    if members is not None:
-        sizes = {member: found.size for member, found in members.items()}
+        ranges = partial(member_ranges, archive, name) if parts and archive.ranges is not None else None
+        return [_member(archive, name, 0, scheme, partial(extract_member, archive, name), ranges)]
+    places = remote_members(archive) if parts else None
+    if places is not None:
+        sizes = {name: place.size for name, place in places.items()}
     else:
         [path] = fetch_each([archive])
         sizes = {member.name: max(member.size or 0, 0) for member in list_members(path, archive.name)}
     found = resolve_patterns(PathIndex(sizes), [pattern or "**"], archive.name)
-    alone = len(found) == 1
+    extract = extract_member if len(found) == 1 else _extract_with_all
     return [
-        _member(archive, name, sizes[name], scheme, alone=alone, parts=members is not None) for name in found
+        _member(
+            archive,
+            name,
+            sizes[name],
+            scheme,
+            partial(extract, archive, name),
+            None if places is None else partial(member_ranges, archive, name, places[name]),
+        )
+        for name in found
     ]
 
 
-def _member(archive: DataFile, name: str, size: int, scheme: str, *, alone: bool, parts: bool) -> DataFile:
-    get = partial(extract_member if alone else _extract_with_all, archive, name)
-    ranges = partial(member_ranges, archive, name) if parts and archive.ranges is not None else None
+def _member(
+    archive: DataFile, name: str, size: int, scheme: str, get: Callable[[], Path], ranges: Any
+) -> DataFile:
     identity = f"{archive.identity}!{name}"
     return DataFile(f"{scheme}://{name}::{archive.name}", identity, size, get=get, ranges=ranges)
 
