@@ -438,6 +438,10 @@ def test_text_is_written_alike_by_readers_with_and_without_threads_of_their_own(
     folders = [prepare(source, tmp_path / f"cache{n}", num_proc=n) for n in (1, 2, 4)]
     assert len({str(sorted(contents(folder).items())) for folder in folders}) == 1
     assert [row["n"] for row in rows(folders[1])] == [n for k in range(4) for n in values[k:]]
+    one = replace(source, files=source.files[:1])
+    folders = [prepare(one, tmp_path / f"one{n}", num_proc=n) for n in (1, 2, 4)]
+    assert len({str(sorted(contents(folder).items())) for folder in folders}) == 1
+    assert [row["n"] for row in rows(folders[2])] == values
 
 
 @pytest.mark.parametrize("group", [1, 40, 10**9])

@@ -14,7 +14,7 @@ from gristmill.files.forks import renew_in_children
 __all__ = ["side_by_side"]
 
 T = TypeVar("T")
-_HELD_BYTES = 64 << 20
+_HELD_BYTES = 32 << 20
 _END: Any = object()
 _FORKED = "The process was forked while threads were reading a file, and they did not come along. Read it again here."
 
