@@ -12,6 +12,7 @@ from gristmill.files.http import HttpSession, Refusal, join_url, origin
 from gristmill.files.paths import check_relative
 
 _MOST_ENTRIES = 5_000_000
+_LONGEST_PATH = 4096  # no system takes a longer one
 # A Hub puts a thousand entries on a page: more pages than this are a listing that never ends.
 _MOST_PAGES = 20_000
 _NEXT_PAGE = re.compile(r'<(?P<url>[^<>]*)>\s*;\s*rel="?next"?')
@@ -67,6 +68,7 @@ def parse_file(path: object, size: object, blob_id: object, sha256: object, wher
     """
     good = (
         isinstance(path, str)
+        and len(path) <= _LONGEST_PATH
         and type(size) is int
         and size >= 0
         and isinstance(blob_id, str)

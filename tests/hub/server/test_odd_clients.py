@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gristmill.errors import HubResponseError, UnsafePathError
 from gristmill.hub.server import serve_in_thread
 from gristmill.hub.server.json_text import parse_json
 from gristmill.hub.server.upstream import Facts, Upstream
@@ -182,3 +183,34 @@ def test_a_discussion_keeps_its_order_when_the_clock_goes_back(writer, monkeypat
     told = [each["data"].get("latest", {}).get("raw") or each["type"] for each in events]
     assert told == ["d", "a", "b", "c", "status-change", "title-change"]
     assert [events[1], events[2], events[4], events[5]] == [*said, closed, renamed]
+
+
+def test_folders_that_would_fill_the_memory_are_refused(writer, monkeypatch):
+    monkeypatch.setattr("gristmill.hub.server.operations._LONGEST_FOLDERS", 400_000)
+    chains = [file("/".join([str(number), *"b" * 500, "x"]), b"") for number in range(4)]
+    before = writer.get("/api/datasets/org/new").json["sha"]
+    refused = writer.commit(*chains)
+    assert (refused.status, "nest them less" in refused.json["error"]) == (413, True)
+    assert writer.get("/api/datasets/org/new").json["sha"] == before
+    assert writer.commit(chains[0]).status == 200
+    listed = writer.get("/api/datasets/org/new/tree/main?recursive=true").json
+    assert len(listed) == 1 + 501 + 1
+
+
+def test_listings_elsewhere_that_can_not_be_kept(monkeypatch):
+    there = Upstream("http://127.0.0.1:9")
+    monkeypatch.setattr("gristmill.hub.server.operations._LONGEST_FOLDERS", 50_000)
+
+    def listed(*paths):
+        told = [{"type": "file", "path": path, "size": 1, "oid": "b" * 40} for path in paths]
+        monkeypatch.setattr(there.session, "get_json", lambda url, **_: (told, {}))
+        return [each.path for each in there.files_at("datasets", "org/x", "a" * 40)]
+
+    assert listed("b", "a/b/c") == ["a/b/c", "b"]
+    with pytest.raises(UnsafePathError, match="both a file and a folder"):
+        listed("a/b", "a/b/c")
+    with pytest.raises(UnsafePathError, match="nest them less"):
+        listed("/".join("d" * 500))
+    with pytest.raises(HubResponseError, match="odd entry"):
+        listed("/".join("d" * 1_000_000))
+    there.close()

@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ _COMMIT_PREFIX = re.compile(r"[0-9a-f]{7,40}")
 _LONGEST_PATH = 1024
 _LONGEST_NAME = 255
 _LONGEST_TEXT = 64 * 1024
+_LONGEST_FOLDERS = 64_000_000  # a million folders of usual names; one chain of 500 has 125,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,17 +245,27 @@ def _stored(operation: AddStored, size_of: Callable[[str], int | None]) -> Store
     return Stored(size, blob_id(pointer_text(operation.sha256, size)), operation.sha256)
 
 
-def check_folders(files: Mapping[str, Stored]) -> None:
-    """Checks that no path is both a file and a folder.
+def check_folders(files: Collection[str]) -> None:
+    """Checks that no path is both a file and a folder, and that listing the folders takes no unbounded memory.
+
+    Args:
+        files: All paths of a tree; a set or mapping, as each folder is looked for in it.
 
     Raises:
-        Refusal: One is (400).
+        Refusal: One is both (400), or all folders' paths together are too long (413).
     """
     checked: set[str] = set()
+    length = 0
     for path in files:
         folder = path.rpartition("/")[0]
         while folder and folder not in checked:
             if folder in files:
                 raise bad_request(f"{shorten(folder)} would be both a file and a folder.")
             checked.add(folder)
+            length += len(folder)
+            if length > _LONGEST_FOLDERS:
+                raise Refusal(
+                    413,
+                    f"The paths of all folders would have more than {_LONGEST_FOLDERS:,} characters: nest them less.",
+                )
             folder = folder.rpartition("/")[0]

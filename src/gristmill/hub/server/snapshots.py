@@ -125,12 +125,21 @@ class Snapshot:
     @cached_property
     def folders(self) -> Mapping[str, Folder]:
         """The folders by path, sorted."""
-        inner: dict[str, list[Entry]] = {}
+        inside: dict[str, list[Entry | Folder]] = {}
         for entry in self.entries.values():
-            parts = entry.path.split("/")[:-1]
-            for depth in range(1, len(parts) + 1):
-                inner.setdefault("/".join(parts[:depth]), []).append(entry)
-        return {path: _folder(path, below) for path, below in sorted(inner.items())}
+            folder = _above(entry.path)
+            new = folder not in inside
+            if folder:
+                inside.setdefault(folder, []).append(entry)
+            while new and (folder := _above(folder)) and folder not in inside:
+                inside[folder] = []
+        # Those in a folder come before it, so that each file is looked at once and not by every folder above it.
+        found = {}
+        for path in sorted(inside, reverse=True):
+            found[path] = made = _folder(path, inside[path])
+            if above := _above(path):
+                inside[above].append(made)
+        return dict(sorted(found.items()))
 
     @cached_property
     def names(self) -> list[str]:
@@ -159,21 +168,27 @@ class Snapshot:
         return max((entry.modified for entry in self.entries.values()), default=0.0)
 
 
-def _folder(path: str, below: list[Entry]) -> Folder:
-    newest = max(below, key=lambda entry: entry.modified)
-    return Folder(path, tree_id("tree", below), newest.modified, newest.commit)
+def _above(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
-def tree_id(kind: str, entries: Iterable[Entry]) -> str:
+def _folder(path: str, inside: list[Entry | Folder]) -> Folder:
+    inside.sort(key=lambda item: item.path)
+    newest = max(inside, key=lambda item: item.modified)
+    return Folder(path, tree_id("tree", inside), newest.modified, newest.commit)
+
+
+def tree_id(kind: str, entries: Iterable[Entry | Folder]) -> str:
     """Computes an id that changes with any path or content.
 
     Args:
         kind: What the files are, so that the same files in another place have another id.
-        entries: The files, sorted by path.
+        entries: The files, sorted by path; a folder stands for those in it.
     """
     digest = hashlib.sha1(f"{kind}\0".encode(), usedforsecurity=False)
     for entry in entries:
-        digest.update(f"{entry.path}\0{entry.blob_id}\n".encode())
+        id = entry.oid if isinstance(entry, Folder) else entry.blob_id
+        digest.update(f"{entry.path}\0{id}\n".encode())
     return digest.hexdigest()
 
 

@@ -23,7 +23,6 @@ from gristmill.errors import (
     RepoNotFoundError,
     RevisionNotFoundError,
     UnsafePathError,
-    shorten,
 )
 from gristmill.files.http import HttpSession, is_unreachable, origin
 from gristmill.files.retry import RetryPolicy
@@ -33,6 +32,7 @@ from gristmill.hub.auth import find_token
 from gristmill.hub.pinned import parse_info
 from gristmill.hub.server.access import Gated
 from gristmill.hub.server.errors import Refusal, entry_not_found, repo_not_found, revision_not_found
+from gristmill.hub.server.operations import check_folders
 from gristmill.hub.server.snapshots import Commit
 from gristmill.hub.tree import RepoFile, is_commit, read_tree
 from gristmill.logging import get_logger
@@ -149,7 +149,8 @@ class Upstream:
         """Lists the files of a commit, each entry checked.
 
         Raises:
-            UnsafePathError: A path would leave the repository, or is a file and a folder at once.
+            UnsafePathError: A path would leave the repository, or is a file and a folder at once, or there are far too many
+                folders.
             HubError: The Hub refuses, can't be reached, or answers nonsense.
         """
         url = f"{self._api(type, id, 'tree', commit)}?recursive=true&expand=false"
@@ -157,12 +158,10 @@ class Upstream:
         if any(file.size > _LARGEST_FILE for file in files):
             raise HubResponseError.at_url("The list of files has a size that no file can have", url)
         names = {file.path for file in files}
-        for name in names:
-            folder = name.rpartition("/")[0]
-            while folder:
-                if folder in names:
-                    raise UnsafePathError(f"The path {shorten(folder)} is both a file and a folder; refused.")
-                folder = folder.rpartition("/")[0]
+        try:
+            check_folders(names)
+        except Refusal as refusal:
+            raise UnsafePathError(f"The list of files at {url} is refused: {refusal.message}") from refusal
         return files
 
     def about(self, type: str, id: str, facts: Facts) -> Commit:
