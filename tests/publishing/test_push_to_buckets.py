@@ -84,6 +84,16 @@ def test_same_sizes_are_not_the_same_content(endpoint):
     assert loaded() == [20, 21, 22, 23, 24]
 
 
+def test_me_is_whoever_asks(endpoint):
+    info = numbers().push_to_hub("buckets/me/data", token="hf_ann")
+    assert info.repo_url.repo_id == "ann/data"
+    numbers().push_to_hub("buckets/me/data/again", token="hf_ann")
+    assert "again/data/train-00000-of-00001.parquet" in paths(endpoint)
+    assert loaded("buckets/me/data", token="hf_ann") == loaded(NAME) == numbers()["n"][:]
+    with pytest.raises(DatasetNotFoundError, match="me/data"):
+        loaded("buckets/me/data", token="hf_bob")
+
+
 def test_a_folder_of_a_bucket(endpoint):
     whole = DatasetDict(train=numbers(), test=numbers(2))
     whole.push_to_hub(f"{NAME}/runs/one", token="hf_ann")

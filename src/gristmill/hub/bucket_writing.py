@@ -98,9 +98,9 @@ class BucketWriter:
         if config.HF_HUB_OFFLINE:
             problem = f"Offline mode is on and {name} can't be written to"
             raise OfflineError.at_url(problem, config.HF_ENDPOINT, None, GO_ONLINE)
-        self._bucket = Bucket(HubClient(token=token, policy=policy), bucket_id, folder)
-        self.repo_id = self._bucket.name
-        endpoint = self._bucket.client.endpoint
+        client = HubClient(token=token, policy=policy)
+        self._bucket = Bucket(client, bucket_id, folder)
+        endpoint = client.endpoint
         self._api = HfApi(
             endpoint=endpoint,
             token=find_token(token) or False,
@@ -111,10 +111,14 @@ class BucketWriter:
         try:
             self._bucket.files()
         except RepoNotFoundError:
-            self._remote.call(
+            made = self._remote.call(
                 f"make the bucket {bucket_id}",
                 lambda: self._api.create_bucket(bucket_id, private=private, exist_ok=True),
             )
+            if made.bucket_id != bucket_id:  # "me" stands for whoever asks
+                self._bucket = Bucket(client, made.bucket_id, folder)
+                self._remote = Remote(Target(endpoint, "bucket", made.bucket_id), policy or RetryPolicy())
+        self.repo_id = self._bucket.name
 
     @property
     def page(self) -> str:

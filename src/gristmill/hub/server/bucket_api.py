@@ -34,19 +34,27 @@ _LARGEST_BATCH = 64 * 1024 * 1024
 
 
 async def readable(served: Served, request: Request, id: str) -> Bucket:
-    """Finds the bucket of a request.
+    """Finds the bucket of a request; as ORG, ``me`` is the caller unless there is somebody of that name.
 
     Raises:
         Refusal: There is none that the caller may see.
     """
     caller = served.caller(request)
     bucket = await served.call(served.hub.buckets.find, id) if valid_id(id) else None
+    if bucket is None and (own := _own(served, request, id)) != id and valid_id(own):
+        bucket = await served.call(served.hub.buckets.find, own)
     try:
         if bucket is None or not await served.call(visible, served, caller, bucket):
             raise repo_not_found(caller.anonymous)
     except FileNotFoundError as error:
         raise repo_not_found(caller.anonymous) from error
     return bucket
+
+
+def _own(served: Served, request: Request, id: str) -> str:
+    """Gives the id that is meant: ``me/NAME`` is a bucket of the caller."""
+    namespace, _, name = id.partition("/")
+    return f"{served.author(request)}/{name}" if namespace == "me" else id
 
 
 async def writable(served: Served, request: Request, id: str) -> Bucket:
@@ -78,8 +86,7 @@ def _private(served: Served, bucket: Bucket) -> bool:
 
 async def create(served: Served, request: Request, values: dict[str, str]) -> Response:
     """``POST /api/buckets/ORG/NAME``: makes a bucket; as ORG, ``me`` is the caller."""
-    namespace, _, name = values["bucket"].partition("/")
-    id = f"{served.author(request)}/{name}" if namespace == "me" else values["bucket"]
+    id = _own(served, request, values["bucket"])
     if not valid_id(id):
         raise bad_request(
             "A bucket's id must be ORG/NAME of letters, digits, '-', '_' and '.', 96 characters at most."
