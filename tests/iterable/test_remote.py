@@ -416,6 +416,53 @@ def test_shards_that_come_next_are_begun(shards, tmp_path):
     assert nothing_left(tmp_path)
 
 
+def test_what_was_read_to_its_end_is_not_fetched_to_go_on(shards):
+    shards.files["data/train-00.parquet"] = parquet(TABLE.slice(0, 2 * ROWS))  # two row groups
+    data: Any = stream()
+    walk = iter(data)
+    states = []
+    for _ in range(3 * ROWS):
+        next(walk)
+        states.append(data.state_dict())
+    cast("Any", walk).close()
+    for taken, shard in ((2 * ROWS, 1), (2 * ROWS - 1, 0), (3 * ROWS, 2)):
+        again: Any = stream(columns=["n"])
+        again.load_state_dict(states[taken - 1])
+        shards.seen.clear()
+        with config.override(GRISTMILL_READ_AHEAD=0):
+            first = next(iter(again))["n"]
+        expected = [*range(2 * ROWS), *range(ROWS, 10 * ROWS)]
+        assert first == expected[taken]
+        assert asked_shards(shards) == {shard}
+
+
+def test_a_row_group_that_was_read_is_not_fetched_to_go_on(hub, content):
+    data: Any = stream(columns=["n"])
+    walk = iter(data)
+    for _ in range(5 * ROWS):
+        next(walk)
+    state = data.state_dict()
+    cast("Any", walk).close()
+    again: Any = stream(columns=["n"])
+    again.load_state_dict(state)
+    hub.seen.clear()
+    with config.override(GRISTMILL_READ_AHEAD=0):
+        assert [row["n"] for row in itertools.islice(again, 3)] == [5 * ROWS, 5 * ROWS + 1, 5 * ROWS + 2]
+    assert total([s for s in spans(hub, "train") if s[1] <= len(content) - (64 << 10)]) == chunks(
+        content, {"n"}, [5]
+    )
+
+
+def test_shards_that_are_read_whole_come_in_a_request_each(shards):
+    assert [row["n"] for row in stream()] == list(range(10 * ROWS))
+    for number in range(1, 10):
+        assert len(shards.requests(f"train-{number:02}")) == 1
+    shards.seen.clear()
+    assert [row["n"] for row in stream(columns=["n"])] == list(range(10 * ROWS))
+    sizes = [len(content) for name, content in shards.files.items() if name.startswith("data/")]
+    assert total(spans(shards, "train-")) < 2 * sum(sizes)
+
+
 def test_closing_stops_it(shards, tmp_path):
     shards.latency = 0.05
     walk: Any = iter(stream())

@@ -6,106 +6,31 @@ import bisect
 import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import ColumnNotFoundError, FileMissingError
+from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.loose import LooseRows, read_loosely
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import Position, SourceFile
 from gristmill.hub.transfer import run_parallel
 from gristmill.iterable.block import Block, Columns, Examples, gathered, parts_of
+from gristmill.iterable.file_plan import FilePlan, Piece
 from gristmill.iterable.node import State, Stream
 from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
 from gristmill.table.selection import IndexVector
 
-__all__ = ["COLUMNS_ARE_FIXED", "FilePlan", "FileStream", "Piece", "StreamFile"]
+__all__ = ["COLUMNS_ARE_FIXED", "FileStream"]
 
 COLUMNS_ARE_FIXED = frozenset({"arrow", "csv", "parquet"})
 """Formats of which each row has all columns; in the others one may begin in a later row."""
 _MOST_LOOKED_AT = 8
 """Files that are not on this machine in which a column is looked for that the one being read does not have."""
-
-
-@dataclass(frozen=True)
-class StreamFile:
-    """A data file of a stream.
-
-    Attributes:
-        name: What to call it in errors.
-        path: Where it is on this machine, if it is here.
-        get: Brings it here, if it is not.
-        part: Opens it for reading what is needed of it, if that can be done; gives None if it can't after all.
-        size: Its bytes, if known.
-    """
-
-    name: str
-    path: Path | None = None
-    get: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
-    part: Callable[[], SourceFile | None] | None = field(default=None, compare=False, repr=False)
-    size: int = 0
-
-    def local(self) -> SourceFile:
-        """Gives the file, ready to be read.
-
-        Raises:
-            FileMissingError: It is nowhere.
-            HubError: It can't be fetched.
-        """
-        part = self.part() if self.path is None and self.part is not None else None
-        if part is not None:
-            return part
-        path = self.path if self.path is not None or self.get is None else self.get()
-        if path is None:
-            raise FileMissingError.from_path(self.name)
-        return SourceFile(path, self.name)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A shard: a file, or some row groups of one.
-
-    Attributes:
-        file: Number of the file.
-        start: Where it begins; the file's beginning if None.
-        stop: Row group before which it ends; the file's end if None.
-        rows: How many rows it has, if known.
-        end: Row of the file before which it ends; as `stop` says if None.
-    """
-
-    file: int
-    start: Position | None = None
-    stop: int | None = None
-    rows: int | None = None
-    end: int | None = None
-
-
-class FilePlan(Protocol):
-    """What is to be read; `files.Files` says what each means."""
-
-    @property
-    def format(self) -> str: ...  # noqa: D102
-    @property
-    def files(self) -> tuple[StreamFile, ...]: ...  # noqa: D102
-    @property
-    def pieces(self) -> tuple[Piece, ...]: ...  # noqa: D102
-    @property
-    def options(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def columns(self) -> tuple[str, ...] | None: ...  # noqa: D102
-    @property
-    def filters(self) -> Any: ...  # noqa: D102
-    @property
-    def skips(self) -> bool: ...  # noqa: D102
-    @property
-    def features(self) -> Features | None: ...  # noqa: D102
-    @property
-    def schema(self) -> pa.Schema | None: ...  # noqa: D102
 
 
 class FileStream(Stream):
@@ -133,6 +58,9 @@ class FileStream(Stream):
         self._found: SourceFile | None = None
         self._most: int | None = None
         self._later: int | None = None
+        # The remote files that are being read, or begun, by their shards; how many rows the groups of one have.
+        self._sources: dict[int, SourceFile] = {}
+        self._sizes: tuple[int, list[int]] | None = None
         # Columns that some file has, where that is not known before.
         self._known: set[str] = set()
 
@@ -179,6 +107,7 @@ class FileStream(Stream):
         return self._node.pieces[self._shards[shard]]
 
     def _next_shard(self) -> None:
+        self._sources.pop(self._shard, None)
         self._shard, self._at, self._skip, self._given = self._shard + 1, None, 0, 0
 
     def _pass(self, rows: int) -> None:
@@ -199,7 +128,7 @@ class FileStream(Stream):
         source = self._node.files[piece.file]
         if source.path is not None:
             return _read(self._node, piece, at, found)
-        file = source.local() if found is None else found
+        file = self._sources[self._shard] = source.local() if found is None else found
         return _read(self._node, piece, at, self._bounded(piece, file, begins))
 
     def _bounded(self, piece: Piece, file: SourceFile, begins: bool) -> SourceFile:
@@ -270,8 +199,8 @@ class FileStream(Stream):
         files = [self._node.files[self._piece(shard).file] for shard in coming]
         if any(file.path is None for file in files):
             if self._ahead is None:
-                node, shards = self._node, self._shards
-                self._ahead = ReadersAhead(lambda shard: _read(node, node.pieces[shards[shard]]))
+                whole = self._later is None and self._node.columns is None and self._node.filters is None
+                self._ahead = ReadersAhead(partial(_begun, self._node, self._shards, self._sources, whole))
             several = how_many([file.size for file in files])
             # As many as it takes if they are like the one that is read.
             if self._later is not None and self._most is not None:
@@ -281,7 +210,19 @@ class FileStream(Stream):
 
     def state(self) -> State:
         """Says where it is."""
-        return {"shard": self._shard, "at": self._at, "skip": self._given}
+        shard, at, skip = self._shard, self._at, self._given
+        file = self._sources.get(shard)
+        if at is not None and file is not None and file.footer is not None and self._is_exact:
+            # A row group of which all was given is not fetched again.
+            if self._sizes is None or self._sizes[0] != shard:
+                self._sizes = shard, self._groups(file) or []
+            piece, sizes, row = self._piece(shard), self._sizes[1], at[0] + skip
+            group = bisect.bisect_right(list(itertools.accumulate(sizes)), row)
+            if row >= _rows(piece, sizes).stop:
+                shard, at, skip = shard + 1, None, 0
+            elif group > at[2]:
+                at, skip = [row, 0, group, 0], 0
+        return {"shard": shard, "at": at, "skip": skip}
 
     def _close_file(self) -> None:
         batches, self._batches = self._batches, None
@@ -297,6 +238,7 @@ class FileStream(Stream):
         self._shard = len(self._shards)
         if self._ahead is not None:
             self._ahead.close()
+        self._sources.clear()
 
 
 def _rows(piece: Piece, sizes: Sequence[int]) -> range:
@@ -382,6 +324,18 @@ def _read(node: FilePlan, piece: Piece, at: Position | None = None, file: Source
         schema=node.schema,
         skips=node.skips,
     )
+
+
+def _begun(
+    node: FilePlan, shards: Sequence[int], sources: dict[int, SourceFile], whole: bool, shard: int
+) -> Any:
+    """Reads a shard from its beginning, and leaves its file in `sources`."""
+    piece = node.pieces[shards[shard]]
+    whole = whole and piece.start is None and piece.stop is None and piece.end is None
+    file = node.files[piece.file].local(whole)
+    if node.files[piece.file].path is None:
+        sources[shard] = file
+    return _read(node, piece, file=file)
 
 
 def _is_behind(piece: Piece, position: Position) -> bool:

@@ -12,7 +12,8 @@ from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import Position
-from gristmill.iterable.file_stream import COLUMNS_ARE_FIXED, FileStream, Piece, StreamFile
+from gristmill.iterable.file_plan import Piece, StreamFile
+from gristmill.iterable.file_stream import COLUMNS_ARE_FIXED, FileStream
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.order import Order
 from gristmill.iterable.sources import Source

@@ -16,7 +16,7 @@ from gristmill.build.resolve import Request, from_format
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.features import Features
 from gristmill.formats.registry import get_format
-from gristmill.iterable.file_stream import StreamFile
+from gristmill.iterable.file_plan import StreamFile
 from gristmill.iterable.files import Files
 from gristmill.iterable.node import Node
 

@@ -28,6 +28,7 @@ __all__ = ["RemoteParquet"]
 _MAGIC = b"PAR1"
 _LARGEST_FOOTER = 256 << 20
 _SMALL = 1 << 20
+_ONE_REQUEST = 8 << 20
 
 
 class RemoteParquet:
@@ -96,6 +97,7 @@ class RemoteParquet:
         *,
         cache_dir: str | Path | None = None,
         scratch: bool = False,
+        whole: bool = False,
         workers: int = 8,
     ) -> RemoteParquet:
         """Opens a remote file that was found already.
@@ -105,6 +107,7 @@ class RemoteParquet:
             name: What to call it in errors; the source's own name if left out.
             cache_dir: As for the class.
             scratch: Nothing is kept: what is fetched goes when nobody holds the object any more.
+            whole: All of it will be read: with `scratch`, one that is not large comes in one request.
             workers: As for the class.
 
         Raises:
@@ -113,7 +116,7 @@ class RemoteParquet:
         """
         made = cls.__new__(cls)
         mirror = (ScratchMirror if scratch else Mirror)(source, _folder(cache_dir), workers)
-        if scratch and source.size <= _SMALL:
+        if scratch and source.size <= (_ONE_REQUEST if whole else _SMALL):
             mirror.ensure([(0, source.size)])  # one request instead of two
         made._open(mirror, name)
         return made
