@@ -8,7 +8,7 @@ import gristmill
 from gristmill import config
 from gristmill.build.archives import enter_archives, format_of_members, unpack_archives
 from gristmill.build.local import local_file
-from gristmill.build.source import SplitSource
+from gristmill.build.source import SplitSource, fetch_each
 from gristmill.errors import DataFilesNotFoundError, FileFormatError
 
 FILES = {
@@ -45,7 +45,7 @@ def test_data_files_inside_stand_for_the_archive_in_natural_order(archive, tmp_p
         f"zip://data/10.csv::{archive}",
     ]
     assert len({file.identity for file in unpacked.files}) == 3
-    assert format_of_members(split.files[1], archive) == "csv"
+    assert format_of_members(split.files[1], fetch_each) == "csv"
 
 
 def test_what_is_extracted_is_used_again(archive, tmp_path):

@@ -36,12 +36,15 @@ __all__ = ["enter_archives", "format_of_members", "unpack_archives"]
 _HEAD_BYTES = 512
 
 
-def format_of_members(file: DataFile, path: Path) -> str | None:
+def format_of_members(
+    file: DataFile, fetch: Callable[[Sequence[DataFile]], list[Path]], parts: bool = False
+) -> str | None:
     """Names the format that most of the data files in an archive have.
 
     Args:
-        file: The archive, for errors.
-        path: Where it is.
+        file: The archive.
+        fetch: Brings it here.
+        parts: The headers of a remote plain tar will do.
 
     Returns:
         The format; None if nothing inside has the suffix of one.
@@ -49,7 +52,12 @@ def format_of_members(file: DataFile, path: Path) -> str | None:
     Raises:
         FileFormatError: The archive is damaged.
         UnsafePathError: A name inside leaves the folder.
+        HubError: It can't be fetched.
     """
+    places = remote_members(file) if parts else None
+    if places is not None:
+        return main_format([name for name in places if is_data_file(name)])
+    [path] = fetch([file])
     names = [member.name for member in list_members(path, file.name)]
     return main_format([name for name in names if is_data_file(name)])
 

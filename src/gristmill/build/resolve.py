@@ -395,7 +395,7 @@ def _resolved(
 
     def make(split: str) -> SplitSource:
         members = files[split]
-        chosen = format or _format_of_split(split, members, place)
+        chosen = format or _format_of_split(split, members, place, request.streaming)
         kept = [f for f in members if format or _may_be(chosen, plain_name(f.name))]
         if len(kept) < len(members):
             names = ", ".join(f.name for f in members if f not in kept)
@@ -426,13 +426,12 @@ def _may_be(format: str, name: str) -> bool:
     return format_of(name) == format or is_archive_file(name)
 
 
-def _format_of_split(split: str, files: Sequence[DataFile], place: Place) -> str:
+def _format_of_split(split: str, files: Sequence[DataFile], place: Place, parts: bool) -> str:
     names = [plain_name(file.name) for file in files]
     format = main_format(names)
     archives = [file for file in files if is_archive_file(plain_name(file.name))][:_ARCHIVES_LOOKED_INTO]
     while format is None and archives:
-        [path] = (place.fetch or fetch_each)([archive := archives.pop(0)])
-        format = format_of_members(archive, path)
+        format = format_of_members(archives.pop(0), place.fetch or fetch_each, parts)
     if format is None:
         raise DataFilesNotFoundError(
             f'The split "{split}" of {_nothing_readable(names, place.where)} '
