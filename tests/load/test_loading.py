@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -28,7 +29,7 @@ from gristmill.errors import (
     SplitNotFoundError,
 )
 from gristmill.features import ClassLabel, Features, Value
-from gristmill.load import DownloadMode, load_dataset
+from gristmill.load import DownloadMode, load_dataset, load_dataset_builder
 from gristmill.splits import ReadInstruction, Split
 
 DEMO = Path(gristmill.__file__).parent / "demo/hub/datasets"
@@ -273,6 +274,16 @@ def test_columns_and_filters_of_parquet():
     load: Any = partial(load_dataset, str(DEMO / "google/boolq"), split="validation")
     assert load(columns=["answer"]).column_names == ["answer"]
     assert set(load(filters=[("answer", "==", True)])["answer"][:]) == {True}
+
+
+def test_filters_that_are_expressions():
+    load: Any = partial(load_dataset, str(DEMO / "google/boolq"), split="validation")
+    filtered = load(filters=pc.field("answer"))
+    assert filtered[:] == load(filters=[("answer", "==", True)])[:]
+    assert list(load(filters=pc.field("answer"), streaming=True)) == filtered.to_list()
+    builder: Any = load_dataset_builder(str(DEMO / "google/boolq"), filters=pc.field("answer"))
+    builder.download_and_prepare()
+    assert builder.as_dataset("validation")[:] == filtered[:]
 
 
 def test_columns_that_are_not_there(tmp_path):

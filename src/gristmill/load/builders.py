@@ -114,7 +114,7 @@ def load_dataset_builder(
 
     builder = FoundBuilder._of(find, settings, text)
     builder.info.features = builder.info.features if request.features is None else request.features
-    builder._checked = not (request.filters or request.options)
+    builder._checked = request.filters is None and not request.options
     return builder
 
 

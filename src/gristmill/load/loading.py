@@ -223,7 +223,7 @@ def load_dataset(
         if checks is VerificationMode.ALL_CHECKS:
             check_files([found.sources[name] for name in opened if name in found.sources])
     # Filters and options of the reader may leave rows out.
-    if checks is not VerificationMode.NO_CHECKS and not (request.filters or request.options):
+    if checks is not VerificationMode.NO_CHECKS and request.filters is None and not request.options:
         check_splits(found.info.splits, found.known, opened)
     info = info_of(list(opened.values())) if opened else found.info
     return shape(opened, info, wanted, found.known, found.where)
