@@ -1,5 +1,6 @@
 """Parquet files that the server makes of CSV and JSON files when somebody asks for them."""
 
+import errno
 import io
 import json
 import signal
@@ -13,7 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gristmill.errors import FileError
 from gristmill.hub.server import conversion, serve_in_thread
+from gristmill.hub.server.conversion_job import outcome
 from tests.hub.server.conftest import Wire, Writer, file, write
 
 API = "/api/datasets/org/rows/parquet"
@@ -327,3 +330,36 @@ def test_pandas_and_polars_read_the_addresses(folder):
         assert list(pandas.read_parquet(url)["word"]) == ["hello", "moin"]
         polars = pytest.importorskip("polars")
         assert polars.read_parquet(url)["count"].to_list() == [1, 2]
+
+
+def test_a_full_disk_does_not_stand_for_the_files(folder, monkeypatch):
+    with serve_in_thread(folder) as endpoint, monkeypatch.context() as patch:
+        wire = Wire(endpoint)
+        told = 4, json.dumps({"errno": errno.ENOSPC})
+        patch.setattr(conversion.Converter, "_in_process", lambda *args: told)
+        answer = ask(wire)
+        assert answer.status == 507
+        assert str(folder) not in answer.body.decode()
+        assert kept(folder) == []
+    with serve_in_thread(folder) as endpoint:
+        assert sorted(listing(Wire(endpoint))["default"]) == ["test", "train"]
+
+
+def test_what_the_machine_failed_at_is_told_apart():
+    full = FileError("x can't be written")
+    full.__cause__ = OSError(errno.ENOSPC, "full")
+    other = FileError("x is no CSV")
+    other.__cause__ = OSError(errno.EFBIG, "large")
+    assert outcome(full) == (4, {"errno": errno.ENOSPC})
+    assert outcome(OSError(errno.EIO, "broken")) == (4, {"errno": errno.EIO})
+    assert outcome(other) == (3, {"failed": "x is no CSV"})
+    assert outcome(MemoryError()) == (3, {"failed": "MemoryError"})
+
+
+def test_no_path_of_the_server_is_told(tmp_path):
+    names = {"0/000000.csv": "train.csv"}
+    text = f"Writing to {tmp_path}/out/x failed after {tmp_path}/data/0/000000.csv"
+    assert (
+        conversion._retold(text, tmp_path / "data", names, "a/b")
+        == "Writing to a/b/out/x failed after train.csv"
+    )

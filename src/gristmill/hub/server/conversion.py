@@ -220,6 +220,10 @@ class Converter:
         if status == 3:
             with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
                 return _retold(str(json.loads(said.splitlines()[-1])["failed"]), data, names, repo.id)
+        if status == 4:
+            with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
+                number = int(json.loads(said.splitlines()[-1])["errno"])
+                raise unwritable(f"the Parquet files of {repo.id}", OSError(number, os.strerror(number)))
         if status is None:
             return f"it took longer than {_LONGEST:.0f} s."
         return "the process that read it was ended; it may need more memory than there is."
@@ -281,7 +285,7 @@ def _retold(text: str, folder: Path, names: Mapping[str, str], id: str) -> str:
     """Words an error about the files as they are called in the repository; paths of this machine are nobody's business."""
     for name, path in names.items():
         text = text.replace(f"{folder}/{name}", path).replace(name, path)
-    return text.replace(str(folder), id)
+    return text.replace(str(folder), id).replace(str(folder.parent), id)
 
 
 def _lay_out(config: ToConvert, folder: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ It reads what to do from its input (JSON), writes files into a folder, and ends 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 SHARD_SIZE = "500MB"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def convert(data: Path, config: str, out: Path) -> None:
@@ -47,6 +49,29 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+def outcome(error: BaseException) -> tuple[int, dict[str, object]]:
+    """Says how a failure is reported: 3 and why if the files can't be read, 4 and the number if the machine failed.
+
+    What the machine failed at, such as a full disk, may be well the next time, and must not stand for the files.
+
+    Args:
+        error: The failure.
+
+    Example:
+        >>> outcome(OSError(28, "No space left on device"))
+        (4, {'errno': 28})
+    """
+    from gristmill.errors import GristmillError
+
+    cause: Any = error
+    while cause is not None:
+        system = isinstance(cause, OSError) and not isinstance(cause, GristmillError)
+        if system and (cause is error or cause.errno in _NO_ROOM):
+            return 4, {"errno": cause.errno or errno.EIO}
+        cause = cause.__cause__
+    return 3, {"failed": str(error)[:2000] or type(error).__name__}
+
+
 def main() -> int:
     """Does what the input's first line says; gives the exit status. Why it failed is the last line of the output."""
     from gristmill.errors import GristmillError
@@ -60,9 +85,10 @@ def main() -> int:
         os.nice(10)
     try:
         convert(Path(task["data"]), task["config"], Path(task["out"]))
-    except (GristmillError, MemoryError) as error:
-        sys.stdout.write(json.dumps({"failed": str(error)[:2000] or type(error).__name__}) + "\n")
-        return 3
+    except (GristmillError, MemoryError, OSError) as error:
+        status, told = outcome(error)
+        sys.stdout.write(json.dumps(told) + "\n")
+        return status
     return 0
 
 
