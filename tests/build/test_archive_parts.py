@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import tarfile
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -260,6 +261,92 @@ def test_others_are_fetched_whole_with_the_same_rows(hub, kind, tmp_path):
     assert fetched(hub) < 1.3 * len(content) + 200_000
     assert (tmp_path / "extracted").exists()
     assert next(iter(stream(f"tar://7.txt::{url}", "text"))) == {"text": "7"}
+
+
+def packed(files, compression=zipfile.ZIP_DEFLATED):
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", compression) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return target.getvalue()
+
+
+def numbers(first, rows=150_000):
+    return b"".join(
+        b'{"i": %d, "t": "%x"}\n' % (i, i * 0x9E3779B97F4A7C15 % (1 << 64))
+        for i in range(first, first + rows)
+    )
+
+
+@pytest.fixture(scope="module")
+def zipped():
+    return packed({f"data/{i}.jsonl": numbers(i * 1_000_000) for i in (3, 10, 1)})
+
+
+@pytest.fixture
+def zip_url(hub, zipped):
+    hub.files["plain/a.zip"] = zipped
+    return f"{hub.url}/plain/a.zip"
+
+
+def test_files_in_a_zip_are_unpacked_as_they_come(hub, zip_url, zipped, tmp_path):
+    assert next(iter(stream(zip_url)))["i"] == 1_000_000
+    assert fetched(hub) < 0.4 * len(zipped)  # nothing of the other two
+    before = len(hub.seen)
+    data = stream(zip_url)
+    assert data.num_shards == 3
+    rows = list(data)
+    assert fetched(hub, before) < 1.3 * len(zipped)
+    assert not (tmp_path / "extracted").exists()
+    assert rows == list(load_dataset("json", data_files=zip_url, split="train"))
+    walk = iter(data)
+    seen = list(itertools.islice(walk, 400_000))
+    again = stream(zip_url)
+    again.load_state_dict(json.loads(json.dumps(data.state_dict())))
+    walk.close()
+    before = len(hub.seen)
+    assert seen + list(again) == rows
+    # From the beginning of the member it was in, which is the last of three.
+    assert fetched(hub, before) < 0.5 * len(zipped)
+
+
+def test_chains_into_zips(hub, zip_url, zipped, tmp_path):
+    assert next(iter(stream(f"zip://data/3.jsonl::{zip_url}")))["i"] == 3_000_000
+    assert next(iter(stream(f"zip://data/1*.jsonl::{zip_url}")))["i"] == 1_000_000
+    assert fetched(hub) < 0.8 * len(zipped)
+    hub.files["plain/b.zip"] = packed({"inner.tar": tar({"a.txt": b"1\n"}), "x": zipped}, zipfile.ZIP_STORED)
+    inner = f"{hub.url}/plain/b.zip"
+    assert list(stream(f"tar://a.txt::zip://inner.tar::{inner}", "text")) == [{"text": "1"}]
+    assert next(iter(stream(f"zip://data/10.jsonl::zip://x::{inner}")))["i"] == 10_000_000
+    assert not (tmp_path / "extracted").exists()
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_formats_that_are_not_read_forward_are_extracted_from_packed_zips(hub, compression, tmp_path):
+    hub.files["plain/a.zip"] = packed({"2.parquet": parquet(5), "1.parquet": parquet(0)}, compression)
+    url = f"{hub.url}/plain/a.zip"
+    rows = list(stream(url, "parquet"))
+    assert (tmp_path / "extracted").exists() == (compression == zipfile.ZIP_DEFLATED)
+    assert rows == list(load_dataset("parquet", data_files=url, split="train"))
+
+
+def test_hostile_and_damaged_zips_end_in_our_errors(hub, monkeypatch):
+    whole = packed({"a.txt": numbers(0, 1000)})
+    for name in ESCAPES:
+        hub.files["plain/e.zip"] = packed({"good.txt": b"1", name: b"evil"})
+        with pytest.raises(UnsafePathError):
+            list(stream(f"{hub.url}/plain/e.zip", "text"))
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 255
+    headless = b"PK\x05\x06" + bytes(26) + whole[30:]
+    for number, content in enumerate([bytes(damaged), whole[:-40], whole[:1000], headless]):
+        hub.files[f"plain/{number}.zip"] = content
+        with pytest.raises(FileFormatError, match="damaged or cut off"):
+            list(stream(f"{hub.url}/plain/{number}.zip", "text"))
+    monkeypatch.setattr("gristmill.files.compression._HARMLESS", 1_000_000)
+    hub.files["plain/bomb.zip"] = packed({"a.txt": b"\n" * 5_000_000})
+    with config.override(GRISTMILL_MAX_COMPRESSION_RATIO=10), pytest.raises(DataError, match="grows to more"):
+        list(stream(f"{hub.url}/plain/bomb.zip", "text"))
 
 
 @pytest.mark.parametrize("name", ESCAPES)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from gristmill import config
-from gristmill.build.archive_parts import extract_member, member_ranges, remote_members
+from gristmill.build.archive_parts import extract_member, member_ranges, packed_member, remote_members
 from gristmill.build.parts import may_be_streamed
 from gristmill.build.source import DataFile, SplitSource, fetch_each
 from gristmill.build.user_files import plain_name
@@ -44,7 +44,7 @@ def format_of_members(
     Args:
         file: The archive.
         fetch: Brings it here.
-        parts: The headers of a remote plain tar will do.
+        parts: The headers of a remote zip or plain tar will do.
 
     Returns:
         The format; None if nothing inside has the suffix of one.
@@ -115,8 +115,8 @@ def enter_archives(source: SplitSource) -> SplitSource:
     """Puts what is inside the archives among the files of a split in their place, for reading at any time.
 
     Args:
-        source: A split; which files are archives is told by their names. Files in a remote plain tar are read where they
-            lie, if their format can be; it is not fetched, unless its files are many and small. What is in any other
+        source: A split; which files are archives is told by their names. Files in a remote zip or plain tar are read where
+            they lie, if their format can be; it is not fetched, unless its files are many and small. What is in any other
             archive is extracted to `config.EXTRACTED_DATASETS_PATH` and stays there.
 
     Returns:
@@ -157,11 +157,12 @@ def _parts(source: SplitSource, file: DataFile) -> list[DataFile] | None:
         return None
     return [
         DataFile(
-            f"tar://{name}::{file.name}",
+            f"{place.kind}://{name}::{file.name}",
             f"{file.identity}/{name}",
             place.size,
             get=partial(extract_member, file, name),
             ranges=partial(member_ranges, file, name, place),
+            packed=partial(packed_member, file, name, place),
         )
         for name in _data_files(places, source.format, file)
         for place in [places[name]]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from gristmill.build.archive_parts import (
+    Place,
     extract_member,
     extracted_place,
     member_ranges,
+    packed_member,
     remote_members,
 )
 from gristmill.build.source import DataFile, fetch_each
@@ -31,7 +32,7 @@ def find_members(archive: DataFile, pattern: str, scheme: str, parts: bool = Fal
         archive: The archive; it is fetched if it has to be looked into.
         pattern: A path in it, or a pattern; all files if empty.
         scheme: What the chain calls archives, for names.
-        parts: Parts of files may do: files in a remote plain tar are read where they lie.
+        parts: Parts of files may do: files in a remote zip or plain tar are read where they lie.
 
     Returns:
         The files; each is extracted when it is needed, once.
@@ -44,8 +45,8 @@ def find_members(archive: DataFile, pattern: str, scheme: str, parts: bool = Fal
     """
     if archive.path is None and pattern and not has_magic(pattern):
         name = check_relative(pattern, f"of {archive.name}")
-        ranges = partial(member_ranges, archive, name) if parts and archive.ranges is not None else None
-        return [_member(archive, name, 0, scheme, partial(extract_member, archive, name), ranges)]
+        get = partial(extract_member, archive, name)
+        return [_member(archive, name, 0, scheme, get, parts and archive.ranges is not None)]
     places = remote_members(archive) if parts else None
     if places is not None:
         sizes = {name: place.size for name, place in places.items()}
@@ -61,17 +62,30 @@ def find_members(archive: DataFile, pattern: str, scheme: str, parts: bool = Fal
             sizes[name],
             scheme,
             partial(extract, archive, name),
-            None if places is None else partial(member_ranges, archive, name, places[name]),
+            places is not None,
+            None if places is None else places[name],
         )
         for name in found
     ]
 
 
 def _member(
-    archive: DataFile, name: str, size: int, scheme: str, get: Callable[[], Path], ranges: Any
+    archive: DataFile,
+    name: str,
+    size: int,
+    scheme: str,
+    get: Callable[[], Path],
+    parts: bool,
+    place: Place | None = None,
 ) -> DataFile:
-    identity = f"{archive.identity}!{name}"
-    return DataFile(f"{scheme}://{name}::{archive.name}", identity, size, get=get, ranges=ranges)
+    return DataFile(
+        f"{scheme}://{name}::{archive.name}",
+        f"{archive.identity}!{name}",
+        size,
+        get=get,
+        ranges=partial(member_ranges, archive, name, place) if parts else None,
+        packed=partial(packed_member, archive, name, place) if parts else None,
+    )
 
 
 def _extract_with_all(archive: DataFile, name: str) -> Path:

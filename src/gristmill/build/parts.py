@@ -28,6 +28,7 @@ _MOST = 0.8
 _OPENED_AT_A_TIME = 8
 # The others are read more than once, or from both ends.
 _READ_FORWARD = frozenset({"arrow", "csv", "json", "text"})
+_READ_ONCE = frozenset({"csv", "json", "text"})
 
 
 def ready_files(source: SplitSource, whole: bool = False) -> list[SourceFile]:
@@ -144,6 +145,10 @@ def streamed_file(
     if file.path is not None or file.ranges is None or not may_be_streamed(format, options):
         return None
     try:
+        # The readers of the others go to and fro, which in what is compressed takes a long time.
+        packed = file.packed() if file.packed is not None and format in _READ_ONCE else None
+        if packed is not None:
+            return SourceFile(Path(file.name), file.name, open=packed[0], version=packed[1])
         ranges = file.ranges()
         if isinstance(ranges, Path):
             return SourceFile(ranges, file.name)

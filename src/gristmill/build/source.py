@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gristmill.errors import FileMissingError
 from gristmill.features import Features
@@ -26,6 +26,8 @@ class DataFile:
         path: Where it is on this machine, if it is here already.
         get: Fetches it, if it is not.
         ranges: Opens it for reading in part, if that can be done; gives its path if it is here after all.
+        packed: For a remote file that is compressed by what it is in: finds it, and gives what opens it as a binary file
+            object with `peek`, and text that changes when its content does; None if it has to be fetched.
     """
 
     name: str
@@ -34,6 +36,9 @@ class DataFile:
     path: Path | None = None
     get: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
     ranges: Callable[[], RangeSource | Path] | None = field(default=None, compare=False, repr=False)
+    packed: Callable[[], tuple[Callable[[], IO[bytes]], str] | None] | None = field(
+        default=None, compare=False, repr=False
+    )
 
 
 def fetch_each(files: Sequence[DataFile]) -> list[Path]:

@@ -6,7 +6,7 @@ import io
 import os
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn, cast
 
 from gristmill import config
@@ -29,12 +29,14 @@ class Member:
         size: Its size in bytes, as the archive says.
         offset: Where to find it again: of a tar the first of its bytes (after decompression), of a zip its header.
         link: For a link, the name of the file it stands for.
+        entry: Of a zip, what its index says of the file (`zipfile.ZipInfo`).
     """
 
     name: str
     size: int
     offset: int = 0
     link: str = ""
+    entry: Any = field(default=None, compare=False, repr=False)
 
 
 class Bounds:

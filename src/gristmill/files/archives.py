@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -50,6 +50,7 @@ ARCHIVE_SUFFIXES = (
 _log = get_logger(__name__)
 _ROOMS: dict[str, Any] = {"zip": archives_zip, "tar": archives_tar, "7z": archives_7z}
 _COPY_BYTES = 1 << 20
+_ZIP_HEADS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
 
 def archive_suffix(name: str) -> str:
@@ -86,7 +87,7 @@ def detect_archive(source: Path | IO[bytes]) -> str | None:
     with _opened(source, source) as file:
         head = file.read(archives_tar.BLOCK)
         file.seek(0)
-        if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
+        if head.startswith(_ZIP_HEADS):
             return "zip"
         if head.startswith(b"7z\xbc\xaf\x27\x1c"):
             return "7z"
@@ -132,7 +133,7 @@ def list_members(path: Path, name: object = None) -> list[Member]:
 def index_archive(
     file: IO[bytes], name: object, goes_on: Callable[[], bool] = lambda: True
 ) -> dict[str, Member] | None:
-    """Finds where the files in a plain tar lie, by its headers alone: those that `extract_archive` would write.
+    """Finds where the files in a plain tar or a zip lie, by its headers alone: those that `extract_archive` would write.
 
     Args:
         file: A binary file object that can be seeked.
@@ -140,8 +141,8 @@ def index_archive(
         goes_on: Asked after each member; False gives up.
 
     Returns:
-        Name -> member, its `offset` the first of its bytes in the archive; a link has the place of what it stands for.
-        None if it is no plain tar, or was given up.
+        Name -> member, its `offset` the first of its bytes in the archive (of a zip, of its header there); a link has the
+        place of what it stands for. None if it is neither, or was given up.
 
     Raises:
         FileFormatError: It is damaged or cut off.
@@ -150,11 +151,17 @@ def index_archive(
     """
     head = file.read(archives_tar.BLOCK)
     file.seek(0)
-    if not archives_tar.is_header(head):
+    bounds = Bounds(file, name)
+    members: Iterable[Member]
+    if archives_tar.is_header(head):
+        members = (member for member, _ in archives_tar.iter_members(file, name, bounds))
+    elif head.startswith(_ZIP_HEADS):
+        members = archives_zip.index_members(file, name, bounds)
+    else:
         return None
     found: dict[str, Member] = {}
     links: dict[str, str] = {}
-    for member, _ in archives_tar.iter_members(file, name, Bounds(file, name)):
+    for member in members:
         if member.link:
             links[member.name] = member.link
         else:

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import lzma
 import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 from gristmill.errors import FileError, FileFormatError, GristmillError
 from gristmill.files.archive_members import Bounds, Member, clean_name, link_target, member_file
+from gristmill.files.compression import Growth
 from gristmill.logging import get_logger
 
-__all__ = ["iter_members", "list_members", "open_member"]
+__all__ = [
+    "HEADER",
+    "index_members",
+    "iter_members",
+    "list_members",
+    "open_member",
+    "open_packed",
+    "packed_start",
+]
 
 _log = get_logger(__name__)
 _LONGEST_LINK = 4096
+_BUFFER = 1 << 16
+HEADER = 30
+"""Bytes before the name in the header of a file."""
 _WINDOWS = 0
 
 
@@ -27,6 +41,63 @@ def list_members(file: IO[bytes], label: object, bounds: Bounds) -> list[Member]
     with _reading(label):
         archive = zipfile.ZipFile(file)
         return [member for member, _ in _members(archive, label, bounds) if not member.link]
+
+
+def index_members(file: IO[bytes], label: object, bounds: Bounds) -> list[Member]:
+    """Lists files and links by the index alone."""
+    with _reading(label):
+        archive = zipfile.ZipFile(file)
+        return [replace(member, entry=entry) for member, entry in _members(archive, label, bounds)]
+
+
+def packed_start(head: bytes, entry: zipfile.ZipInfo, label: object) -> int:
+    """Says where the bytes of a file begin after its header.
+
+    Args:
+        head: The header's first `HEADER` bytes.
+        entry: What the index says of the file.
+        label: What to call the archive in errors.
+
+    Raises:
+        FileFormatError: There is no header.
+    """
+    if len(head) < HEADER or not head.startswith(b"PK\x03\x04"):
+        raise FileFormatError.at(
+            f'the member "{entry.filename}" of the zip archive is damaged or cut off (it has no header)',
+            file=label,
+        )
+    name, extra = struct.unpack("<HH", head[26:30])
+    return HEADER + int(name) + int(extra)
+
+
+def open_packed(file: IO[bytes], entry: zipfile.ZipInfo, label: object) -> IO[bytes]:
+    """Opens what the bytes of a file in an archive unpack to, as a file with `peek` that goes back by beginning anew.
+
+    Args:
+        file: The packed bytes; closed with what is returned.
+        entry: What the index says of them.
+        label: What to call the archive in errors.
+
+    Raises:
+        FileFormatError: When they are read: they are damaged.
+        DataError: They grow out of all proportion.
+    """
+    growth = Growth(label)
+    with _reading(label, entry.filename):
+        content = zipfile.ZipExtFile(file, "r", entry, close_fileobj=True)
+
+    def read(size: int) -> bytes:
+        with _reading(label, entry.filename):
+            data: bytes = content.read(size)
+            growth.check(content.tell(), entry.compress_size)
+        return data
+
+    def seek(offset: int, whence: int) -> int:
+        with _reading(label, entry.filename):
+            return int(content.seek(offset, whence))
+
+    raw: Any = member_file(entry.filename, read, content.close, seek)
+    return io.BufferedReader(raw, _BUFFER)
 
 
 def iter_members(file: IO[bytes], label: object, bounds: Bounds) -> Iterator[tuple[Member, IO[bytes] | None]]:
