@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from gristmill.build.write_split import write_split
 from gristmill.errors import (
     CardError,
     ConfigNotFoundError,
@@ -178,3 +179,45 @@ def test_links_and_pipes_are_named(tmp_path):
             load_dataset("csv", data_files=str(tmp_path / f"{name}.csv"))
     with pytest.raises(FileError, match="copy it first"):
         load_dataset(str(tmp_path / "pipe.csv"))
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("encoding", ["zip", "rot13", "hex", "undefined", "a\0b", "nonsense"])
+def test_what_is_no_encoding_of_text(folder, encoding, streaming):
+    (folder / "README.md").write_text(
+        f"---\nconfigs:\n- config_name: a\n  data_files: train.csv\n  encoding: {encoding!r}\n---\n"
+        if "\0" not in encoding
+        else ""
+    )
+    options = {"encoding": encoding} if "\0" in encoding else {}
+    with pytest.raises(InvalidArgumentError, match="an encoding of text"):
+        list(load_dataset(str(folder), split="train", streaming=streaming, **options))
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "text", "xml"])
+def test_handlers_for_encoding_are_none_for_decoding(tmp_path, format):
+    (tmp_path / "odd").write_bytes(b"{}\xff")
+    with pytest.raises(InvalidArgumentError, match="an error handler that Python knows"):
+        load_dataset(format, data_files=str(tmp_path / "odd"), encoding_errors="xmlcharrefreplace")
+
+
+@pytest.mark.parametrize("change", ["grows", "shrinks"])
+def test_files_that_change_while_they_are_read(folder, tmp_path, monkeypatch, change):
+    def changing(source, files, *rest):
+        written = write_split(source, files, *rest)
+        (folder / "train.csv").write_text("a\n1\n2\n3\n" if change == "grows" else "a\n1\n")
+        return written
+
+    cache = tmp_path / "cache"
+    with monkeypatch.context() as patch:
+        patch.setattr("gristmill.build.prepare.write_split", changing)
+        with pytest.raises(FileError, match=r"train\.csv was changed while it was read"):
+            load_dataset(str(folder), split="train", cache_dir=str(cache))
+    assert not list(cache.rglob("*.arrow"))
+    rows = [1, 2, 3] if change == "grows" else [1]
+    assert load_dataset(str(folder), split="train", cache_dir=str(cache))["a"][:] == rows
+
+
+def test_folder_of_the_cache_that_is_no_path(folder):
+    with pytest.raises(InvalidArgumentError, match="cache_dir="):
+        load_dataset(str(folder), cache_dir="a\0b")

@@ -154,6 +154,19 @@ def _described(path: Path, name: str | None, where: str, status: os.stat_result)
     return DataFile(label, f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
 
 
+def has_changed(file: DataFile) -> bool:
+    """Says whether a file on this machine has another size or time of change than when it was described.
+
+    Args:
+        file: Made by `local_file`, or of another kind, which can't change.
+    """
+    try:
+        now = None if file.path is None else local_file(file.path).identity
+    except FileMissingError:  # what was read of it was all of it
+        return False
+    return now is not None and now != file.identity and file.identity.startswith(now.rsplit(":", 2)[0] + ":")
+
+
 def printable(name: str) -> str:
     r"""Gives a name that can be written down; those on disks are any bytes, and need not be text.
 

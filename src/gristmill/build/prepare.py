@@ -20,6 +20,7 @@ from gristmill.build.archives import unpack_archives
 from gristmill.build.downloaded import checksums_of, drop_damaged, prepared_size
 from gristmill.build.in_place import use_in_place
 from gristmill.build.keys import split_folder
+from gristmill.build.local import has_changed
 from gristmill.build.parts import closing_files, ready_files
 from gristmill.build.shards import record, write_files
 from gristmill.build.source import SplitSource
@@ -30,6 +31,7 @@ from gristmill.errors import (
     DatasetGenerationCastError,
     DatasetGenerationError,
     DiskFullError,
+    FileError,
     SchemaConflictError,
 )
 from gristmill.files.atomic import atomic_folder, sweep
@@ -83,6 +85,7 @@ def prepare(
         DatasetGenerationCastError: The files do not share one schema, or a value does not fit a declared type.
         DatasetGenerationError: A file can't be read; the cause says which and where.
         DiskFullError: There is not enough room.
+        FileError: A file was changed while it was read.
         HubError: A file can't be fetched.
     """
     folder = split_folder(source, cache)
@@ -151,6 +154,11 @@ def _write(
             members = [ready.get(path) or SourceFile(path, file.name) for path, file in named]
             written = write_split(unpacked, members, temporary, num_proc)
             shutil.rmtree(extracted, ignore_errors=True)
+        for file in source.files:
+            if has_changed(file):  # what was written may be of no state it ever was in
+                raise FileError(
+                    f"{file.name} was changed while it was read. Load it again when nobody writes to it."
+                )
         origins = None if written.origins is None else written.origins.to_json()
         info = _info(source, written, size)
         info.download_checksums = checksums_of(source.files, files, checksums)

@@ -73,6 +73,19 @@ _MARKS = [
 ]
 
 
+def _checked_encoding(name: str, errors: str) -> str:
+    """Gives the canonical name of an encoding of text; not that of rot13 or zip, which Python calls encodings as well."""
+    expected = "an encoding of text and an error handler that Python knows"
+    try:
+        with contextlib.suppress(UnicodeDecodeError):
+            b"a".decode(name)
+        with contextlib.suppress(UnicodeDecodeError):
+            b"\xff".decode("ascii", errors)  # some handlers are for encoding alone
+        return codecs.lookup(name).name
+    except (LookupError, ValueError, TypeError) as error:
+        raise InvalidArgumentError.from_value("encoding", (name, errors), expected) from error
+
+
 class _Recoded:
     """A stream of UTF-8 bytes over a stream in another encoding."""
 
@@ -124,13 +137,7 @@ def open_utf8(file: SourceFile, encoding: str | None = None, errors: str | None 
         InvalidArgumentError: No such encoding.
     """
     name = encoding or "utf-8"
-    try:
-        canonical = codecs.lookup(name).name
-        codecs.lookup_error(errors or "strict")
-    except LookupError as error:
-        raise InvalidArgumentError.from_value(
-            "encoding", (name, errors), "an encoding and error handler that Python knows"
-        ) from error
+    canonical = _checked_encoding(name, errors or "strict")
     stream, plain = open_bytes(file)
     if canonical in ("utf-8", "utf-8-sig", "ascii"):
         try:

@@ -180,7 +180,7 @@ def _download_config(said: Any) -> DownloadConfig | None:
 
 def _text(argument: str, value: object) -> str:
     text = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if not isinstance(text, str):
+    if not isinstance(text, str) or "\0" in text:
         raise InvalidArgumentError.from_value(argument, value, "a path, as text")
     return text
 
