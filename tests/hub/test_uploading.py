@@ -217,6 +217,13 @@ def test_what_cannot_be(hub, folder):
         upload("me/data", folder)
 
 
+def test_folders_of_tools_are_no_place(hub, folder):
+    for target in (".git/x", "a/.cache/x", ".git"):
+        for source in (folder, next(path for path in folder.rglob("*") if path.is_file())):
+            with pytest.raises(InvalidArgumentError, match=r"folder \.git or \.cache"):
+                upload("me/data", source, target)
+
+
 def test_the_command(hub, folder, capsys, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_any")
     arguments = ["hub", "upload", "me/data", str(folder), "data", "--create", "--exclude", "*.txt"]

@@ -333,6 +333,8 @@ class TestWhere:
             ({"config_name": "a/b"}, InvalidArgumentError, "config_name"),
             ({"split": "a-b"}, InvalidArgumentError, "split"),
             ({"data_dir": "../up"}, UnsafePathError, "up"),
+            ({"data_dir": ".git/up"}, InvalidArgumentError, r"\.git"),
+            ({"data_dir": "a/.cache"}, InvalidArgumentError, r"\.cache"),
             ({"revision": "../up"}, InvalidArgumentError, "revision"),
             ({"num_shards": 2, "max_shard_size": 3}, InvalidArgumentError, "not both"),
             ({"num_shards": 0}, InvalidArgumentError, "num_shards"),

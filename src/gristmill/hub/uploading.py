@@ -27,6 +27,7 @@ from gristmill.files.paths import check_relative
 from gristmill.files.retry import RetryPolicy, Transient
 from gristmill.hub.transfer import new_hash
 from gristmill.hub.tree import RepoFile
+from gristmill.hub.urls import check_target
 from gristmill.hub.write_errors import Conflict
 from gristmill.hub.writing import BranchWriter, Uploaded
 from gristmill.logging import get_logger
@@ -148,9 +149,9 @@ def _choose(source: Path, target: str | None, include: Sequence[str], exclude: S
         if include or exclude:
             raise InvalidArgumentError("include and exclude choose files of a folder, and this is a file.")
         name = source.name if not target else f"{target}{source.name}" if target.endswith("/") else target
-        return [_Local(check_relative(name), source, source.stat().st_size)]
+        return [_Local(check_target(name), source, source.stat().st_size)]
     target = (target or "").strip("/")
-    prefix = f"{check_relative(target)}/" if target not in ("", ".") else ""
+    prefix = f"{check_target(target)}/" if target not in ("", ".") else ""
     paths = {file.relative_to(source).as_posix(): file for file in _walk(source)}
     chosen = dict.fromkeys(paths if not include else ())
     for pattern in include:

@@ -9,6 +9,7 @@ from gristmill.errors import InvalidArgumentError, UnsafePathError
 from gristmill.files.paths import check_relative
 
 REPO_TYPES = ("dataset", "model")
+_TOOL_FOLDERS = frozenset({".git", ".cache"})
 _HUB_FILE = re.compile(
     r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<path>.+)", re.DOTALL
 )
@@ -66,6 +67,27 @@ def check_repo(repo_id: str, repo_type: str) -> None:
     except HFValidationError as error:
         expected = "a name such as namespace/name: letters, digits, - _ and ., at most 96 in each part"
         raise InvalidArgumentError.from_value("repo_id", repo_id, expected) from error
+
+
+def check_target(path: str) -> str:
+    """Gives back a path that something may be sent to: a Hub takes nothing inside folders of tools.
+
+    Args:
+        path: Path in a repository.
+
+    Raises:
+        UnsafePathError: It is no plain relative path.
+        InvalidArgumentError: A part of it is ``.git`` or ``.cache``.
+
+    Example:
+        >>> check_target("data/train")
+        'data/train'
+    """
+    if _TOOL_FOLDERS & set(check_relative(path).split("/")):
+        raise InvalidArgumentError.from_value(
+            "the path in the repository", path, "a path that is in no folder .git or .cache"
+        )
+    return path
 
 
 def check_revision(revision: str) -> str:

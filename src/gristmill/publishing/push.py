@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
-from gristmill.files.paths import check_relative
 from gristmill.files.patterns import PathIndex
 from gristmill.files.retry import RetryPolicy, Transient
 from gristmill.files.temporary import temporary_prefix
 from gristmill.hub.bucket_writing import BucketWriter, check_bucket_options
+from gristmill.hub.urls import check_target
 from gristmill.hub.write_errors import Conflict
 from gristmill.hub.writing import BranchWriter, Head, Uploaded, holds
 from gristmill.logging import get_logger
@@ -95,7 +95,7 @@ class PushOptions:
                 "config_name", name, 'another name: "data" is the folder of the config "default"'
             )
         folder = (self.data_dir or ("data" if name == "default" else name)).strip("/")
-        object.__setattr__(self, "folder", check_relative(folder))
+        object.__setattr__(self, "folder", check_target(folder))
 
 
 @dataclass
