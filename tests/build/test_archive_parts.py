@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import pickle
+import random
 import re
 import tarfile
 import zipfile
@@ -319,6 +320,51 @@ def test_chains_into_zips(hub, zip_url, zipped, tmp_path):
     assert list(stream(f"tar://a.txt::zip://inner.tar::{inner}", "text")) == [{"text": "1"}]
     assert next(iter(stream(f"zip://data/10.jsonl::zip://x::{inner}")))["i"] == 10_000_000
     assert not (tmp_path / "extracted").exists()
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_a_file_named_in_a_compressed_tar_comes_as_it_is_read(hub, kind, tmp_path):
+    files = {
+        "a.jsonl": numbers(0, 1_000),
+        "data/b.jsonl": numbers(0, 200_000),
+        "c": random.Random(1).randbytes(4_000_000),
+    }
+    content = COMPRESS[kind](tar(files))
+    hub.files["plain/a.tgz"] = content
+    url = f"tar://data/b.jsonl::{hub.url}/plain/a.tgz"
+    with config.override(GRISTMILL_READ_AHEAD=0):
+        assert next(iter(stream(url, "text")))["text"].startswith('{"i": 0,')
+    assert fetched(hub) < 0.6 * len(content)
+    hub.script("plain/", *[drop(70_000)] * 5)
+    data = stream(url)
+    walk = iter(data)
+    seen = list(itertools.islice(walk, 90_000))
+    again = stream(url)
+    again.load_state_dict(json.loads(json.dumps(data.state_dict())))
+    walk.close()
+    rows = seen + list(again)
+    assert not (tmp_path / "extracted").exists()
+    assert rows == list(load_dataset("json", data_files=url, split="train"))
+
+
+def test_a_compressed_tar_that_is_damaged_or_hostile_ends_in_our_errors(hub):
+    whole = COMPRESS["gzip"](tar({"a.txt": numbers(0, 9000), "b.txt": b"1"}))
+    twice = io.BytesIO()
+    with tarfile.open(fileobj=twice, mode="w:gz") as archive:
+        add(archive, "a.txt", b"old")
+        add(archive, "a.txt", b"new")
+    cases = [
+        (FileFormatError, "gzip data is damaged", whole[: len(whole) // 2]),
+        (FileFormatError, "gzip data is damaged", whole[:-8] + bytes(4) + whole[-4:]),
+        (FileFormatError, "twice", twice.getvalue()),
+        (FileMissingError, r"no file \"a\.txt\"", COMPRESS["gzip"](tar({"b.txt": b"1"}))),
+        (UnsafePathError, "evil", COMPRESS["gzip"](tar({"../evil": b"1", "a.txt": b"1"}))),
+        (FileFormatError, "is no zip, tar or 7z archive", COMPRESS["gzip"](b"no tar" * 1000)),
+    ]
+    for number, (error, said, content) in enumerate(cases):
+        hub.files[f"plain/{number}.tgz"] = content
+        with pytest.raises(error, match=said):
+            list(stream(f"tar://a.txt::{hub.url}/plain/{number}.tgz", "text"))
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])

@@ -13,10 +13,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from gristmill import config
 from gristmill.build.source import DataFile, fetch_each
 from gristmill.errors import FileFormatError, FileMissingError, HubResponseError, RangeIgnoredError, suggest
+from gristmill.files.archive_through import open_through
 from gristmill.files.archives import index_archive, open_member
 from gristmill.files.archives_zip import HEADER, open_packed, packed_start
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import writing
+from gristmill.files.compression import HEAD_BYTES, detect_compression
 from gristmill.files.lock import lock
 from gristmill.logging import get_logger
 
@@ -126,7 +128,7 @@ def member_ranges(archive: DataFile, name: str, place: Place | None = None) -> R
 def packed_member(
     archive: DataFile, name: str, place: Place | None = None
 ) -> tuple[Callable[[], IO[bytes]], str] | None:
-    """Finds a file in a remote zip, to be unpacked as it comes.
+    """Finds a file in a remote zip or compressed tar, to be unpacked as it comes; of a tar it is read from the beginning.
 
     Args:
         archive: The archive.
@@ -135,13 +137,15 @@ def packed_member(
 
     Returns:
         What opens it as a binary file object with `peek`, and text that changes when its content does; None if it is in
-        no zip, or that has to be fetched whole.
+        neither, or that has to be fetched whole.
 
     Raises:
         GristmillError: As `member_ranges`.
     """
     place = place or _place(archive, name)
-    if place is None or place.entry is None:
+    if place is None:
+        return _through(archive, name)
+    if place.entry is None:
         return None
     found = _slice(archive, name, place)
     if found is None:
@@ -149,6 +153,19 @@ def packed_member(
     from gristmill.partial.stream import KeptHead
 
     return functools.partial(_unpacked, KeptHead(found), place.entry, archive.name), found.identity
+
+
+def _through(archive: DataFile, name: str) -> tuple[Callable[[], IO[bytes]], str] | None:
+    from gristmill.partial.stream import KeptHead, RangedStream
+
+    ranges = None if archive.ranges is None else archive.ranges()
+    if ranges is None or isinstance(ranges, Path):
+        return None
+    source = KeptHead(ranges)
+    if detect_compression(source.read(0, min(HEAD_BYTES, source.size))) is None:
+        return None
+    opened: Any = functools.partial(RangedStream, source)
+    return functools.partial(open_through, opened, name, archive.name), f"{source.identity}\n{name}"
 
 
 def _unpacked(source: RangeSource, entry: Any, label: str) -> IO[bytes]:

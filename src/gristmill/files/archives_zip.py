@@ -71,7 +71,7 @@ def packed_start(head: bytes, entry: zipfile.ZipInfo, label: object) -> int:
 
 
 def open_packed(file: IO[bytes], entry: zipfile.ZipInfo, label: object) -> IO[bytes]:
-    """Opens what the bytes of a file in an archive unpack to, as a file with `peek` that goes back by beginning anew.
+    """Opens what the bytes of a file in an archive unpack to, as a file with `peek`, to be read forward.
 
     Args:
         file: The packed bytes; closed with what is returned.
@@ -92,11 +92,7 @@ def open_packed(file: IO[bytes], entry: zipfile.ZipInfo, label: object) -> IO[by
             growth.check(content.tell(), entry.compress_size)
         return data
 
-    def seek(offset: int, whence: int) -> int:
-        with _reading(label, entry.filename):
-            return int(content.seek(offset, whence))
-
-    raw: Any = member_file(entry.filename, read, content.close, seek)
+    raw: Any = member_file(entry.filename, read, content.close)
     return io.BufferedReader(raw, _BUFFER)
 
 

@@ -128,14 +128,18 @@ def decompressed(file: Any, name: object) -> tuple[IO[bytes], bool]:
         name: What to call it in errors.
 
     Returns:
-        The stream, and whether it is the file itself (can be seeked).
+        The stream, and whether it is the file itself and can be seeked.
     """
     try:
         kind = detect_compression(file.peek(HEAD_BYTES)[:HEAD_BYTES])
     except BaseException:
         file.close()
         raise
-    return (file, True) if kind is None else (cast("IO[bytes]", DecompressedFile(file, kind, name)), False)
+    return (
+        (file, file.seekable())
+        if kind is None
+        else (cast("IO[bytes]", DecompressedFile(file, kind, name)), False)
+    )
 
 
 class Growth:
