@@ -200,8 +200,13 @@ class ParquetFormat(Format[ParquetOptions]):
 
     def group_rows(self, file: SourceFile) -> list[int] | None:
         """Gives the rows of each row group, from the footer."""
-        with _opened(file, ParquetOptions()) as parquet:
-            footer = parquet.metadata
+        # Where the footer is known, the file itself may have no name any more: a forked process holds it open.
+        with (
+            contextlib.nullcontext()
+            if file.footer is not None
+            else _opened(file, ParquetOptions()) as parquet
+        ):
+            footer = file.footer if parquet is None else parquet.metadata
             return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
 
     def infer_schema(
