@@ -101,7 +101,10 @@ def write_split(
     most = num_proc or min(_MOST_WORKERS, _processors())
     workers = min(len(members_of), most)
     # Each in one thread is as fast, and leaves out joining what several threads have parsed.
-    files = [replace(file, workers=most) if workers <= 1 else replace(file, threads=False) for file in files]
+    files = [
+        replace(file, workers=most) if workers <= 1 else replace(file, workers=1, threads=False)
+        for file in files
+    ]
     groups = list(numbered(files, members_of))
     with progress(f"Preparing {source.split}") as bar:
         job = Job(source, format, options, folder, bar, alone=workers <= 1)

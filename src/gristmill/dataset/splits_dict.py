@@ -93,7 +93,9 @@ class DatasetDict(BySplit[Dataset]):
         **format_kwargs: Any,
     ) -> DatasetDict:
         """Gives the same splits in a format, see `Dataset.set_format`."""
-        return self._each(lambda _, part: part.with_format(type, columns, output_all_columns, **format_kwargs))
+        return self._each(
+            lambda _, part: part.with_format(type, columns, output_all_columns, **format_kwargs)
+        )
 
     @contextlib.contextmanager
     def formatted_as(

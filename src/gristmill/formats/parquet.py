@@ -145,29 +145,32 @@ class ParquetFormat(Format[ParquetOptions]):
             stop = len(sizes) if file.stop is None else file.stop
             coming = [group for group in possible if start.group <= group < stop]
 
-            def read(part: range, opened: pq.ParquetFile) -> Batches:
-                reader = RowGroups(opened, sizes, shape, file, options.batch_size)
+            def groups_of(opened: pq.ParquetFile) -> RowGroups:
+                return RowGroups(opened, sizes, shape, file, options.batch_size)
+
+            def read(part: range, reader: RowGroups) -> Batches:
                 for at, batch in reader.read(part, start.row):
                     yield at, one_batch(fit(pa.Table.from_batches([batch]), at.row))
 
             def read_apart(part: range) -> Batches:
                 # A reader of its own, since one is used by one thread; of the same open file, whatever gets its name.
                 with _opened(replace(file, footer=footer), options, source) as opened:
-                    yield from read(part, opened)
+                    yield from read(part, groups_of(opened))
 
+            reader = groups_of(parquet)
             # What comes over a network is fetched by the row group.
             if file.ensure is not None or not joined:
                 for number, group in enumerate(coming):
                     if file.ensure is not None:
                         then = [] if file.peeks and number == 0 else coming[number + 1 :][:_SEEN_AHEAD]
                         file.ensure(group, columns, then)
-                    yield from read(range(group, group + 1), parquet)
+                    yield from read(range(group, group + 1), reader)
                 return
             parts = list(runs(coming, [group.total_byte_size for group in groups]))
             # Only of a file that needs no key is the footer known to each reader.
             if file.workers <= 1 or options.fragment_scan_options is not None:
                 for part in parts:
-                    yield from read(part, parquet)
+                    yield from read(part, reader)
                 return
             pieces = [partial(read_apart, part) for part in parts]
             with contextlib.closing(side_by_side(pieces, file.workers, _bytes_of)) as batches:

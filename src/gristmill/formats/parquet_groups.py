@@ -18,6 +18,8 @@ __all__ = ["RowGroups", "runs"]
 BATCH_BYTES = 16 << 20
 """Decoded size aimed at for one batch."""
 BATCH_ROWS = 1 << 16
+STREAM_BYTES = 2 << 20
+"""The same for a batch of several row groups in a stream, as values take that came before."""
 
 
 def runs(groups: Sequence[int], sizes: Sequence[int]) -> Iterator[range]:
@@ -68,6 +70,7 @@ class RowGroups:
         self._names = None if len(shape) == len(parquet.schema_arrow) else shape.names
         self._file = file
         self._most_rows = most_rows
+        self._width = 1
 
     def read(self, run: range, first: int = 0) -> Iterator[tuple[Position, pa.RecordBatch]]:
         """Reads row groups that follow each other.
@@ -104,6 +107,9 @@ class RowGroups:
         footers = [self._parquet.metadata.row_group(group) for group in run]
         expected = sum(footer.num_rows for footer in footers)
         rows = min(_batch_rows(footer.total_byte_size, footer.num_rows) for footer in footers)
+        if len(footers) > 1 and not self._file.workers:
+            # The footer counts repeated values once, decoding does not: the rows before tell their real size.
+            rows = min(rows, max(STREAM_BYTES // self._width, *(footer.num_rows for footer in footers)))
         rows = min(rows, self._most_rows or rows)
         shape, seen = self._shape, 0
         threads = self._file.threads
@@ -116,6 +122,7 @@ class RowGroups:
             if len(shape) and not batch.schema.equals(shape, check_metadata=True):
                 whole = pa.RecordBatch.from_arrays([_column(batch, field) for field in shape], schema=shape)
             _validate(whole, self._file)
+            self._width = max(self._width, whole.nbytes // max(1, whole.num_rows))
             yield whole
             seen += batch.num_rows
         if seen != expected:

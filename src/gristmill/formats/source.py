@@ -27,7 +27,8 @@ class SourceFile:
         peeks: Perhaps only its beginning is wanted: nothing is fetched ahead before more than its first part is read.
         footer: For a Parquet file: what its end says (`pyarrow.parquet.FileMetaData`), if somebody has read it.
         threads: Whether its reader may use threads of its own; several files that are read at a time keep to one each.
-        workers: How many parts of it its reader may read at a time, for whoever is going to read all of it.
+        workers: How many parts of it its reader may read at a time, for whoever is going to read all of it; 0 for a
+            stream, of which little is to be in memory.
     """
 
     path: Path
@@ -47,7 +48,7 @@ class SourceFile:
     peeks: bool = field(default=False, compare=False, repr=False)
     footer: Any = field(default=None, compare=False, repr=False)
     threads: bool = field(default=True, compare=False, repr=False)
-    workers: int = field(default=1, compare=False, repr=False)
+    workers: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))

@@ -46,8 +46,8 @@ def _pandas_knows(kind: pa.DataType) -> bool:
         pa.nulls(0, kind).to_pandas()
     except pa.ArrowNotImplementedError:
         return False
-    except pa.ArrowInvalid:  # a zone that this machine does not know; told with the row when values are converted
-        return True
+    except pa.ArrowInvalid:
+        return True  # a zone that this machine does not know; told with the row when values are converted
     return True
 
 

@@ -74,7 +74,9 @@ class BySplit(dict[str, Part], Generic[Part]):
             given: object = name
             if not isinstance(given, str):
                 raise InvalidArgumentError.from_value("the name of a split", name, "text")
-            bases = {base.__name__ for base in type(part).__mro__}
+            # By name, so that neither class is loaded for it; PyTorch's Dataset is a base of our streams.
+            ours = (base for base in type(part).__mro__ if base.__module__.partition(".")[0] == "gristmill")
+            bases = {base.__name__ for base in ours}
             if self.kind not in bases:
                 what, remedy = self.other
                 hint = f" {remedy}" if what in bases else ""
