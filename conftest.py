@@ -56,3 +56,9 @@ def nothing_left_behind() -> Iterator[None]:
         folder.mkdir()
     os.chdir(_HERE)
     assert not left, f"left behind; tests write to tmp_path and to caches of their own: {left}"
+
+
+@pytest.fixture(autouse=True)
+def bars_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switch of progress bars belongs to the process; commands with --quiet or --json turn it."""
+    monkeypatch.setattr("gristmill.progress._disabled_by_code", False)
