@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,3 +63,13 @@ def nothing_left_behind() -> Iterator[None]:
 def bars_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     """The switch of progress bars belongs to the process; commands with --quiet or --json turn it."""
     monkeypatch.setattr("gristmill.progress._disabled_by_code", False)
+
+
+@pytest.fixture(autouse=True)
+def empty_memory_file_system() -> Iterator[None]:
+    """fsspec's ``memory://`` belongs to the process: a test finds there what it put there, and nothing else."""
+    yield
+    memory = sys.modules.get("fsspec.implementations.memory")
+    if memory is not None:
+        memory.MemoryFileSystem.store.clear()
+        memory.MemoryFileSystem.pseudo_dirs[:] = [""]
