@@ -25,7 +25,7 @@ from gristmill.formats.base import (
     one_batch,
 )
 from gristmill.formats.loose import Bad, LooseRows
-from gristmill.formats.parquet_groups import RowGroups, runs
+from gristmill.formats.parquet_groups import BATCH_BYTES, SMALL_BYTES, RowGroups, runs
 from gristmill.formats.parquet_loose import good_groups
 from gristmill.formats.parquet_write import ROW_GROUP_BYTES, row_groups, write_groups
 from gristmill.formats.side_by_side import side_by_side
@@ -166,7 +166,8 @@ class ParquetFormat(Format[ParquetOptions]):
                         file.ensure(group, columns, then)
                     yield from read(range(group, group + 1), reader)
                 return
-            parts = list(runs(coming, [group.total_byte_size for group in groups]))
+            largest = BATCH_BYTES if file.workers else SMALL_BYTES
+            parts = list(runs(coming, [group.total_byte_size for group in groups], largest))
             # Only of a file that needs no key is the footer known to each reader.
             if file.workers <= 1 or options.fragment_scan_options is not None:
                 for part in parts:

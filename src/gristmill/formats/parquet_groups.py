@@ -20,14 +20,17 @@ BATCH_BYTES = 16 << 20
 BATCH_ROWS = 1 << 16
 STREAM_BYTES = 2 << 20
 """The same for a batch of several row groups in a stream, as values take that came before."""
+SMALL_BYTES = 512 << 10
+"""Size of a row group up to which a stream decodes it with others: a larger one wins nothing, and its dictionary stays."""
 
 
-def runs(groups: Sequence[int], sizes: Sequence[int]) -> Iterator[range]:
+def runs(groups: Sequence[int], sizes: Sequence[int], largest: int = BATCH_BYTES) -> Iterator[range]:
     """Puts small row groups that follow each other together; the first one stays alone, so that its rows come soon.
 
     Args:
         groups: Their numbers, in order.
         sizes: Bytes of each row group of the file; no more than `BATCH_BYTES` are put together.
+        largest: Bytes of a row group that is put together with others, at most.
 
     Example:
         >>> list(runs([0, 1, 2, 4, 5, 6], [10] * 6 + [BATCH_BYTES]))
@@ -38,7 +41,7 @@ def runs(groups: Sequence[int], sizes: Sequence[int]) -> Iterator[range]:
         last, held = first, sizes[groups[first]]
         while first and last + 1 < len(groups) and groups[last + 1] == groups[last] + 1:
             held += sizes[groups[last + 1]]
-            if held > BATCH_BYTES:
+            if held > BATCH_BYTES or max(sizes[groups[last]], sizes[groups[last + 1]]) > largest:
                 break
             last += 1
         yield range(groups[first], groups[last] + 1)
