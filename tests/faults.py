@@ -1,24 +1,20 @@
 """A proxy that goes wrong at random, between any client and a real server: see `KINDS`."""
 
-import contextlib
-import http.client
 import os
 import random
-import socket
 import threading
 from collections import Counter
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
-from typing_extensions import Self
+from tests.http_server import OWN, HangUp, LocalServer, body_of, passed_on
 
 KINDS = ("drop", "stall", "truncate", "corrupt", "reorder", "refuse")
 """Hang up; say nothing more for `FaultProxy.stall` seconds; end too early, with or without the right length announced;
 change bits; put pieces in another order; answer 429 or 5xx instead."""
 
 _STATUSES = (429, 500, 502, 503, 504)
-_OWN = ("transfer-encoding", "connection", "date", "server", "content-length")
 
 
 @dataclass(frozen=True)
@@ -29,10 +25,6 @@ class Plan:
     in_request: bool
     a: float
     b: float
-
-
-class _HangUp(Exception):
-    pass
 
 
 def corrupted(body: bytes, a: float, b: float) -> bytes:
@@ -59,7 +51,7 @@ def shortened(body: bytes, a: float, b: float) -> bytes:
 _DAMAGE = {"truncate": shortened, "corrupt": corrupted, "reorder": reordered}
 
 
-class FaultProxy:
+class FaultProxy(LocalServer):
     """Passes requests on to a server; from `begin` to `end` some go wrong, as a seed says.
 
     Attributes:
@@ -72,6 +64,7 @@ class FaultProxy:
     """
 
     def __init__(self, upstream: str, stall: float = 0.5) -> None:
+        super().__init__()
         self.upstream = urlsplit(upstream)
         self.stall = stall
         self.hits: Counter[str] = Counter()
@@ -82,43 +75,6 @@ class FaultProxy:
         self._next = ""
         self._requests = self._forced = 0
         self._lock = threading.Lock()
-        proxy = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def handle_one(self) -> None:
-                try:
-                    proxy._pass(self)
-                except (_HangUp, OSError):
-                    self.close_connection = True
-                    with contextlib.suppress(OSError):
-                        self.wfile.flush()
-                        self.connection.shutdown(socket.SHUT_RDWR)
-
-            do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_one  # noqa: N815  # as the base class calls them
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request: object, client_address: object) -> None:
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
     def begin(self, seed: int, rate: float, kinds: tuple[str, ...] = KINDS) -> None:
         """From now on each request goes wrong with the probability `rate`."""
@@ -148,8 +104,8 @@ class FaultProxy:
         with self._lock:
             self.hits[plan.kind] += 1
 
-    def _pass(self, handler: BaseHTTPRequestHandler) -> None:
-        body = self._body(handler)
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        body = body_of(handler)
         with self._lock:
             self.received[handler.command] += len(body)
         plan = self._plan(bool(body))
@@ -159,11 +115,11 @@ class FaultProxy:
         if plan is not None and plan.b < 0.5 and plan.kind in ("drop", "stall", "refuse"):
             self._fail(handler, plan)  # before the server is asked
             return
-        status, headers, content = self._ask(handler, body, len(body))
+        status, headers, content = passed_on(handler, self.upstream, body)
         if plan is not None and plan.kind in ("drop", "refuse"):
             self._fail(handler, plan)  # the server did what it was asked to; the client does not learn of it
             return
-        self._answer(handler, status, headers, content, plan)
+        self._reply(handler, status, headers, content, plan)
 
     def _fail(self, handler: BaseHTTPRequestHandler, plan: Plan) -> None:
         self._hit(plan)
@@ -176,35 +132,34 @@ class FaultProxy:
             return
         if plan.kind == "stall":
             threading.Event().wait(self.stall)  # tests may have time.sleep return at once
-        raise _HangUp
+        raise HangUp
 
     def _spoil_request(self, handler: BaseHTTPRequestHandler, body: bytes, plan: Plan) -> bytes:
         """Gives the body that the server gets, or breaks off in the middle of it."""
         if plan.kind == "refuse":
             self._fail(handler, plan)
-            raise _HangUp
+            raise HangUp
         if plan.kind in ("drop", "stall") or (plan.kind == "truncate" and plan.b < 0.5):
             self._hit(plan)
-            self._ask(
-                handler, shortened(body, plan.a, plan.b), len(body), self.stall * (plan.kind == "stall")
-            )
-            raise _HangUp
+            sent = shortened(body, plan.a, plan.b)
+            passed_on(handler, self.upstream, sent, len(body), self.stall * (plan.kind == "stall"))
+            raise HangUp
         damaged = _DAMAGE[plan.kind](body, plan.a, plan.b)
         if damaged != body:
             self._hit(plan)
         return damaged
 
-    def _answer(
+    def _reply(
         self,
         handler: BaseHTTPRequestHandler,
         status: int,
-        headers: list[tuple[str, str]],
+        headers: dict[str, str],
         content: bytes,
         plan: Plan | None,
     ) -> None:
         length, sent = len(content), content
         if handler.command == "HEAD":
-            length = int(dict(headers).get("content-length", 0))
+            length = int(headers.get("content-length", 0))
         if plan is not None and plan.kind in _DAMAGE:
             sent = _DAMAGE[plan.kind](content, plan.a, plan.b)
             if sent != content:
@@ -215,8 +170,8 @@ class FaultProxy:
             self._hit(plan)
             sent = shortened(content, plan.a, plan.b)
         handler.send_response(status)
-        for name, value in headers:
-            if name.lower() not in _OWN:
+        for name, value in headers.items():
+            if name not in OWN:
                 handler.send_header(name, value)
         if status not in (204, 304):
             handler.send_header("Content-Length", str(length))
@@ -226,39 +181,7 @@ class FaultProxy:
             handler.wfile.flush()
             threading.Event().wait(self.stall)  # tests may have time.sleep return at once
         if plan is not None and (plan.kind == "stall" or len(sent) < length):
-            raise _HangUp
-
-    @staticmethod
-    def _body(handler: BaseHTTPRequestHandler) -> bytes:
-        if handler.headers.get("Transfer-Encoding") != "chunked":
-            return handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
-        pieces = []
-        while size := int(handler.rfile.readline(), 16):
-            pieces.append(handler.rfile.read(size))
-            handler.rfile.readline()
-        handler.rfile.readline()
-        return b"".join(pieces)
-
-    def _ask(
-        self, handler: BaseHTTPRequestHandler, body: bytes, announced: int, stall: float | None = None
-    ) -> tuple[int, list[tuple[str, str]], bytes]:
-        """Asks the server; with `stall`, only sends so much, waits, and hangs up."""
-        assert self.upstream.hostname is not None
-        connection = http.client.HTTPConnection(self.upstream.hostname, self.upstream.port, timeout=30)
-        try:
-            connection.putrequest(handler.command, handler.path, skip_host=True, skip_accept_encoding=True)
-            for name, value in handler.headers.items():
-                if name.lower() not in ("transfer-encoding", "content-length", "connection"):
-                    connection.putheader(name, value)
-            connection.putheader("Content-Length", str(announced))
-            connection.endheaders(body)
-            if stall is not None:
-                threading.Event().wait(stall)
-                return 0, [], b""
-            response = connection.getresponse()
-            return response.status, [(k.lower(), v) for k, v in response.getheaders()], response.read()
-        finally:
-            connection.close()
+            raise HangUp
 
 
 def patterns(usual: int = 6) -> range:

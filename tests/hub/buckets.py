@@ -1,46 +1,31 @@
 """A Hub on a real socket that has one bucket, ``me/data``."""
 
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from typing_extensions import Self
+from tests.http_server import LocalServer, send
 
 BUCKET = "me/data"
 
 
-class BucketHub:
+class BucketHub(LocalServer):
     """Serves the files of the bucket; `entries` can be added to what it lists."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
+        super().__init__()
         self.files = files
         self.entries: list[Any] = []
         self.seen: list[str] = []
-        hub = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        parts = urlsplit(handler.path)
+        self.seen.append(handler.path)
+        status, body, headers = self._truth(unquote(parts.path), parse_qs(parts.query))
+        send(handler, status, headers, body)
 
-            def do_GET(self) -> None:
-                parts = urlsplit(self.path)
-                hub.seen.append(self.path)
-                status, body, headers = hub.answer(unquote(parts.path), parse_qs(parts.query))
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-
-    def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, bytes, dict[str, str]]:
+    def _truth(self, path: str, query: dict[str, list[str]]) -> tuple[int, bytes, dict[str, str]]:
         listing, content = f"/api/buckets/{BUCKET}/tree", f"/buckets/{BUCKET}/resolve/"
         if path == listing or path.startswith(f"{listing}/"):
             prefix = path[len(listing) :].lstrip("/")
@@ -66,12 +51,3 @@ class BucketHub:
             data = self.files[path[len(content) :]]
             return 200, data, {"ETag": f'"{hash(data)}"'}
         return 404, b'{"error": "not there"}', {"X-Error-Code": "RepoNotFound"}
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()

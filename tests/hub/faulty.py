@@ -8,16 +8,15 @@ a text: each is used once, after them the truth is told again. Every request is 
 import hashlib
 import json
 import re
-import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
-from typing_extensions import Self
+from tests.http_server import HangUp, LocalServer, send
 
 COMMIT = "c0ffee" + "0" * 34
 REPO = "org/data"
@@ -81,10 +80,11 @@ def longer(truth: Reply, seen: Seen) -> Reply:
     return Reply(truth.status, truth.body + b"more", truth.headers)
 
 
-class FaultyHub:
+class FaultyHub(LocalServer):
     """Serves `files`; those whose name ends in ``.parquet`` as large files with a sha256."""
 
     def __init__(self, files: dict[str, bytes], page: int = 1000) -> None:
+        super().__init__()
         self.files = files
         self.page = page
         self.latency = 0.0  # seconds before each answer
@@ -97,43 +97,10 @@ class FaultyHub:
         self._older: dict[str, dict[str, bytes]] = {}
         self._lock = threading.Lock()
         self._stopped = False
-        hub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                hub._answer(self)
-
-            def do_HEAD(self) -> None:
-                hub._answer(self)
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request: object, client_address: object) -> None:
-                pass  # clients that hang up are part of the tests
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
 
     def stop(self) -> None:
         self._stopped = True  # connections that are kept alive hang up as well
-        if self._thread.is_alive():
-            self._server.shutdown()
-            self._thread.join()
-            self._server.server_close()
+        super().stop()
 
     def script(self, text: str, *faults: Fault) -> None:
         self.scripts.append((text, deque(faults)))
@@ -147,7 +114,10 @@ class FaultyHub:
     def requests(self, text: str) -> list[Seen]:
         return [seen for seen in self.seen if text in seen.path]
 
-    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        if handler.command not in ("GET", "HEAD"):
+            send(handler, 501, {})
+            raise HangUp
         parts = urlsplit(handler.path)
         headers = {name.lower(): value for name, value in handler.headers.items()}
         seen = Seen(parts.path, parse_qs(parts.query), headers)
@@ -161,19 +131,13 @@ class FaultyHub:
         reply = truth if fault is None else fault(truth, seen)
         if self._stopped:
             reply = hang_up(truth, seen)
-        if reply.drop_after != -1:
-            handler.send_response(reply.status)
-            for name, value in reply.headers.items():
-                handler.send_header(name, value)
-            if reply.status != 304 and "Content-Length" not in reply.headers:
-                handler.send_header("Content-Length", str(len(reply.body)))
-            handler.end_headers()
-            if handler.command != "HEAD":
-                handler.wfile.write(reply.body[: reply.drop_after])
+        if reply.drop_after == -1:
+            raise HangUp
+        length = reply.headers.get("Content-Length", str(len(reply.body)))
+        headers = reply.headers if reply.status == 304 else {**reply.headers, "Content-Length": length}
+        send(handler, reply.status, headers, reply.body[: reply.drop_after])
         if reply.drop_after is not None:
-            handler.close_connection = True
-            handler.wfile.flush()
-            handler.connection.shutdown(socket.SHUT_RDWR)
+            raise HangUp
 
     def _truth(self, seen: Seen) -> Reply:
         api = f"/api/datasets/{REPO}"
