@@ -37,7 +37,9 @@ class Signer:
             claim: What it says, as JSON values.
             seconds: How long it holds.
         """
-        payload = json.dumps([purpose, dict(claim), time.time() + seconds], separators=(",", ":")).encode()
+        # Whole milliseconds: two tokens for one claim are of one length.
+        until = round(1000 * (time.time() + seconds))
+        payload = json.dumps([purpose, dict(claim), until], separators=(",", ":")).encode()
         return base64.urlsafe_b64encode(self._tag(payload) + payload).decode().rstrip("=")
 
     def check(self, purpose: str, token: str) -> dict[str, Any]:
@@ -54,7 +56,7 @@ class Signer:
         if not hmac.compare_digest(tag, self._tag(payload)):
             raise Refusal(401, "This address or token was not made by this server since it was started.")
         made_for, claim, until = json.loads(payload)
-        if made_for != purpose or time.time() > until:
+        if made_for != purpose or 1000 * time.time() > until:
             raise Refusal(401, "This address or token holds no longer, or not for this; ask for a new one.")
         result: dict[str, Any] = claim
         return result
