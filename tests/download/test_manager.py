@@ -7,7 +7,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from gristmill import DownloadConfig, DownloadManager, config
+from gristmill import DownloadConfig, DownloadManager, StreamingDownloadManager, config
 from gristmill.download.extracting import ExtractManager
 from gristmill.download.manager import cached_path
 from gristmill.download.nested import map_leaves
@@ -177,3 +177,33 @@ def test_what_libraries_call_by_other_names(server, tmp_path):
     folder = manager.extract(cached_path(f"{server.url}/a.zip"))
     assert Path(folder).parent == Path(manager.extract_dir) == tmp_path / "own/extracted"
     assert read(Path(folder, "data/a.txt")) == b"one\n"
+
+
+@pytest.mark.parametrize("manager", [DownloadManager, StreamingDownloadManager])
+def test_what_is_called_an_archive_and_is_none(tmp_path, manager):
+    config = DownloadConfig(cache_dir=tmp_path / "cache")
+    for name in ("a.zip", "a.tar", "a.tgz", "a.tar.gz", "a.7z"):
+        (tmp_path / name).write_text("<!doctype html>Sign in")
+        for done in ("extract", "download_and_extract"):
+            with pytest.raises(FileFormatError) as caught:
+                getattr(manager(download_config=config), done)(str(tmp_path / name))
+            assert str(caught.value).startswith(f"{tmp_path / name}: is no zip, tar or 7z archive")
+            assert f"its name ends in .{name[2:]}: it holds a web page" in str(caught.value)
+        with pytest.raises(FileFormatError, match=r"it holds a web page"):
+            list(manager(download_config=config).iter_archive(str(tmp_path / name)))
+
+
+def test_the_url_says_what_it_is_called(server, tmp_path):
+    config = DownloadConfig(cache_dir=tmp_path / "cache")
+    manager = DownloadManager(download_config=config)
+    server.files["b.zip"] = b"no archive"
+    with pytest.raises(
+        FileFormatError, match=rf"{server.url}/b\.zip: is no zip.*text that begins with 'no archive'"
+    ):
+        manager.download_and_extract(f"{server.url}/b.zip")
+
+
+def test_what_is_not_compressed_any_more_is_what_was_asked_for(tmp_path):
+    """A server may have decompressed it on the way."""
+    (tmp_path / "a.csv.gz").write_text("a,b")
+    assert DownloadManager().extract(str(tmp_path / "a.csv.gz")) == str(tmp_path / "a.csv.gz")

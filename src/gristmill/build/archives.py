@@ -15,12 +15,11 @@ from gristmill import config
 from gristmill.build.archive_parts import extract_member, member_ranges, packed_member, remote_members
 from gristmill.build.parts import may_be_streamed
 from gristmill.build.source import DataFile, SplitSource, fetch_each
-from gristmill.build.user_files import plain_name
 from gristmill.errors import DataFilesNotFoundError
-from gristmill.files.archive_members import refuse_other_kind
 from gristmill.files.archives import archive_suffix, detect_archive, extract_archive, list_members
-from gristmill.files.borders import reading
+from gristmill.files.locations import plain_name
 from gristmill.files.lock import lock
+from gristmill.files.packed_names import check_name, packed_suffix, read_head
 from gristmill.files.patterns import is_hidden, natural_key
 from gristmill.files.split_names import (
     KNOWN_SUFFIXES,
@@ -32,8 +31,6 @@ from gristmill.files.split_names import (
 from gristmill.formats.registry import get_format
 
 __all__ = ["enter_archives", "format_of_members", "unpack_archives"]
-
-_HEAD_BYTES = 512
 
 
 def format_of_members(
@@ -92,8 +89,8 @@ def unpack_archives(
         named = format_of(file.name) is not None and not archive_suffix(file.name)
         kind = None if named else detect_archive(path)
         if kind is None:
-            if not named and is_archive_file(plain_name(file.name)) and _is_blank(path):
-                refuse_other_kind(file.name)
+            if packed_suffix(file.name):
+                check_name(file.name, read_head(path, file.name))
             files.append(file)
             found.append(path)
             continue
@@ -115,8 +112,8 @@ def enter_archives(source: SplitSource) -> SplitSource:
     """Puts what is inside the archives among the files of a split in their place, for reading at any time.
 
     Args:
-        source: A split; which files are archives is told by their names. Files in a remote zip or plain tar are read where
-            they lie, if their format can be; it is not fetched, unless its files are many and small. What is in any other
+        source: A split; which remote files are archives is told by their names, of files on this machine whose name is of
+            no format by what they hold. Files in a remote zip or plain tar are read where they lie, if their format can be; it is not fetched, unless its files are many and small. What is in any other
             archive is extracted to `config.EXTRACTED_DATASETS_PATH` and stays there.
 
     Returns:
@@ -129,13 +126,12 @@ def enter_archives(source: SplitSource) -> SplitSource:
         UnsafePathError: A name inside leaves the folder.
         HubError: An archive can't be fetched.
     """
-    any_archive = any(is_archive_file(plain_name(file.name)) for file in source.files)
-    if not any_archive or get_format(source.format).reads_archives:
+    if get_format(source.format).reads_archives or not any(map(_may_be_archive, source.files)):
         return source
     files: list[DataFile] = []
     remote: dict[str, DataFile] = {}
     for file in source.files:
-        if not is_archive_file(plain_name(file.name)):
+        if not _may_be_archive(file):
             files.append(file)
             continue
         parts = _parts(source, file)
@@ -148,6 +144,14 @@ def enter_archives(source: SplitSource) -> SplitSource:
         files += inside.files
     fetch = partial(_fetch, source.fetch, remote) if remote else source.fetch
     return replace(source, files=tuple(files), fetch=fetch)
+
+
+def _may_be_archive(file: DataFile) -> bool:
+    """Says whether to look into a file before it is read: its name may be that of an archive, or says nothing."""
+    if is_archive_file(plain_name(file.name)):
+        return True
+    # To look at a remote file costs a request; whoever reads it as rows looks at what comes.
+    return file.path is not None and (bool(packed_suffix(file.name)) or format_of(file.name) is None)
 
 
 def _parts(source: SplitSource, file: DataFile) -> list[DataFile] | None:
@@ -177,12 +181,6 @@ def _fetch(
     """Fetches files, those inside archives by way of these: the source that fetches the others does not know them."""
     others = iter(fetch([file for file in files if file.identity not in inside]))
     return [fetch_each([file])[0] if file.identity in inside else next(others) for file in files]
-
-
-def _is_blank(path: Path) -> bool:
-    """Says whether nothing is in a file; a tar without members is a row of zeros."""
-    with reading(path, "an archive"), path.open("rb") as file:
-        return not any(file.read(_HEAD_BYTES))
 
 
 def _data_files(names: Iterable[str], format: str, file: DataFile) -> list[str]:

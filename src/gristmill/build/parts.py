@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill.build.source import DataFile, SplitSource
-from gristmill.build.user_files import plain_name
 from gristmill.errors import HubResponseError, RangeIgnoredError
+from gristmill.files.contents import HEAD_BYTES
+from gristmill.files.locations import plain_name
+from gristmill.files.packed_names import check_name, packed_suffix
 from gristmill.files.split_names import is_archive_file
 from gristmill.formats.base import columns_needed
 from gristmill.formats.source import SourceFile
@@ -152,6 +154,8 @@ def streamed_file(
         ranges = file.ranges()
         if isinstance(ranges, Path):
             return SourceFile(ranges, file.name)
+        if format not in _READ_FORWARD and packed_suffix(file.name):  # those check what they open
+            check_name(file.name, ranges.read(0, min(HEAD_BYTES, ranges.size)))
         if format == "parquet":
             from gristmill.partial.parquet import RemoteParquet
 

@@ -19,7 +19,7 @@ from gristmill.build.declared import declared_info, features_of_yaml
 from gristmill.build.local import list_folder, local_file, printable
 from gristmill.build.places import Place
 from gristmill.build.source import DataFile, SplitSource, fetch_each
-from gristmill.build.user_files import find_user_files, has_scheme, plain_name
+from gristmill.build.user_files import find_user_files
 from gristmill.errors import (
     CardError,
     ColumnNotFoundError,
@@ -38,6 +38,7 @@ from gristmill.files.data_files import (
     parse_data_files,
     resolve_configs,
 )
+from gristmill.files.locations import has_scheme, plain_name
 from gristmill.files.paths import expand_home
 from gristmill.files.patterns import normal_parts
 from gristmill.files.remote_files import remote_folder

@@ -5,7 +5,6 @@ Chains name a file inside an archive, wherever that is: ``zip://data/*.csv::http
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from gristmill.build.local import find_local
 from gristmill.build.source import DataFile
 from gristmill.errors import InvalidArgumentError
 from gristmill.files.data_files import DataFiles, parse_data_files, resolve_patterns
+from gristmill.files.locations import SCHEME, has_scheme
 from gristmill.files.patterns import PathIndex
 from gristmill.files.remote_files import RemoteFile, fetch_remote, find_remote
 from gristmill.hub.buckets import Bucket, BucketFile, parse_bucket_path
@@ -26,40 +26,11 @@ from gristmill.hub.urls import parse_hub_file
 from gristmill.partial.opening import source_of_bucket, source_of_repo, source_of_url
 from gristmill.partial.source import FileRanges, RangeSource
 
-_SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)(?:://|::)")
 _HUB_BUCKET = "hf://buckets/"
 _ARCHIVES = ("zip", "tar", "7z", "libarchive")
 # What is compressed is decompressed when it is read, whatever it is called; what is fetched is kept in any case.
 _TRANSPARENT = ("gzip", "bz2", "xz", "lzma", "zstd", "lz4", "simplecache", "filecache", "blockcache")
 _MOST_HOPS = 10
-
-
-def has_scheme(path: str) -> bool:
-    """Says whether a path is a URL of any kind.
-
-    Example:
-        >>> has_scheme("https://example.org/a.csv"), has_scheme("C:/a.csv"), has_scheme("a/b.csv")
-        (True, False, False)
-    """
-    return _SCHEME.match(path) is not None
-
-
-def plain_name(name: str) -> str:
-    """Gives the part of a file's name that ends in its suffix: without a URL's query, and of a chain the innermost.
-
-    Example:
-        >>> (
-        ...     plain_name("https://example.org/a.csv?x=1#y"),
-        ...     plain_name("zip://b.csv::a.zip"),
-        ...     plain_name("a?.csv"),
-        ... )
-        ('https://example.org/a.csv', 'zip://b.csv', 'a?.csv')
-    """
-    if not has_scheme(name):
-        return name
-    hops = [hop for hop in name.split("::") if hop.partition("://")[2]]
-    first = hops[0] if hops else name
-    return first.partition("?")[0].partition("#")[0] if first.startswith(("http://", "https://")) else first
 
 
 def find_user_files(
@@ -130,10 +101,10 @@ class _Finder:
         return files
 
     def _outermost(self, pattern: str) -> list[DataFile]:
-        match = _SCHEME.match(pattern)
+        match = SCHEME.match(pattern)
         if match is None and isinstance(self._base, str):
             pattern = f"{self._base.rstrip('/')}/{pattern}"
-            match = _SCHEME.match(pattern)
+            match = SCHEME.match(pattern)
         scheme = match["scheme"] if match else "file"
         if scheme in ("file", "local"):
             base = self._base if isinstance(self._base, Path) else None

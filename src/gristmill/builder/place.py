@@ -9,7 +9,8 @@ from typing import Any
 
 from gristmill.build.keys import safe_name
 from gristmill.build.local import expand_local, local_file
-from gristmill.build.user_files import find_user_files, has_scheme
+from gristmill.build.user_files import find_user_files
+from gristmill.files.locations import has_scheme
 from gristmill.download import DownloadConfig
 from gristmill.download.fetching import absolute, make_client
 from gristmill.download.nested import leaves

@@ -11,10 +11,12 @@ from typing import IO
 
 from gristmill import config
 from gristmill.errors import FileMissingError
-from gristmill.files.archives import detect_archive, extract_archive, iter_archive
+from gristmill.files.archives import archive_suffix, detect_archive, extract_archive, iter_archive
 from gristmill.files.atomic import atomic_file
 from gristmill.files.compression import open_decompressed
+from gristmill.files.locations import plain_name
 from gristmill.files.lock import lock
+from gristmill.files.packed_names import check_name, read_head
 
 __all__ = ["ArchiveIterable", "ExtractManager", "FilesIterable", "extract_file"]
 
@@ -22,21 +24,27 @@ _HIDDEN = (".", "__")
 _COPY_BYTES = 1 << 20
 
 
-def extract_file(path: Path, folder: Path, force: bool = False) -> Path:
+def extract_file(path: Path, folder: Path, force: bool = False, name: object = None) -> Path:
     """Extracts an archive into a folder, or decompresses a file; anything else is given back as it is.
+
+    So is a file that is called like a compressed one and is not compressed: what is in it is what was asked for. Where an
+    archive was asked for, nothing in it would be found.
 
     Args:
         path: The file; what it is, its content says.
         folder: The cache of extracted files.
         force: Extract again.
+        name: What it is called, for example its URL; its path if left out.
 
     Returns:
         A folder for an archive, a file for a compressed file; the path itself for any other.
 
     Raises:
         FileMissingError: There is no such file.
+        FileFormatError: It is called like an archive, and is neither an archive nor compressed.
         DataError: It is damaged, grows out of all proportion, or names in it leave its folder.
     """
+    name = path if name is None else name
     if path.is_dir():
         return path
     kind = detect_archive(path)
@@ -44,6 +52,8 @@ def extract_file(path: Path, folder: Path, force: bool = False) -> Path:
         with open_decompressed(path)[0] as stream:
             compressed = not _is_plain(stream)
         if not compressed:
+            if archive_suffix(plain_name(str(name))):
+                check_name(name, read_head(path, name))
             return path
     status = path.stat()
     identity = f"{path.resolve()}:{status.st_size}:{status.st_mtime_ns}"
@@ -51,7 +61,7 @@ def extract_file(path: Path, folder: Path, force: bool = False) -> Path:
     with lock(target.with_name(f"{target.name}.lock")):
         if force or not target.exists():
             if kind is not None:
-                extract_archive(path, target)
+                extract_archive(path, target, name)
             else:
                 with open_decompressed(path)[0] as stream, atomic_file(target) as out:
                     shutil.copyfileobj(stream, out, _COPY_BYTES)

@@ -12,10 +12,11 @@ from typing import Any
 from urllib.parse import urljoin
 
 from gristmill import config as settings
-from gristmill.build.user_files import find_user_files, has_scheme
+from gristmill.build.user_files import find_user_files
 from gristmill.download.config import DownloadConfig
 from gristmill.errors import FileMissingError, InvalidArgumentError, OfflineError
 from gristmill.files.atomic import atomic_file
+from gristmill.files.locations import has_scheme
 from gristmill.files.paths import expand_home
 from gristmill.files.remote import downloaded_file, local_path, remote_identity
 from gristmill.files.retry import RetryPolicy

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from gristmill.build.downloaded import sha256_of
-from gristmill.build.user_files import has_scheme
 from gristmill.download.config import DownloadConfig
 from gristmill.download.extracting import ArchiveIterable, FilesIterable, extract_file
 from gristmill.download.fetching import absolute, extracted_folder, fetch_file, make_client
 from gristmill.download.nested import leaves, map_leaves
+from gristmill.files.locations import has_scheme
 from gristmill.progress import progress
 
 __all__ = ["DownloadManager", "cached_path"]
@@ -104,7 +104,7 @@ class DownloadManager:
             def fetch(url: Any) -> str:
                 path = fetch_file(absolute(url, self._base_path), config, client)
                 if config.extract_compressed_file:
-                    path = extract_file(path, extracted_folder(config), config.force_extract)
+                    path = extract_file(path, extracted_folder(config), config.force_extract, url)
                 if shown is not None:
                     shown.update(1)
                 return str(path)
@@ -131,12 +131,16 @@ class DownloadManager:
 
         Raises:
             FileMissingError: There is no such file.
+            FileFormatError: A file is called like an archive, and is neither an archive nor compressed.
             DataError: An archive is damaged, or hostile.
         """
         config = self.download_config
 
+        urls = {path: url for url, path in self.downloaded_paths.items()}
+
         def extract(path: Any) -> str:
-            return str(extract_file(Path(path), extracted_folder(config), config.force_extract))
+            name = urls.get(os.fspath(path))
+            return str(extract_file(Path(path), extracted_folder(config), config.force_extract, name))
 
         found = map_leaves(extract, path_or_paths, config.num_proc or 1)
         self.extracted_paths.update(zip(map(os.fspath, leaves(path_or_paths)), leaves(found), strict=True))

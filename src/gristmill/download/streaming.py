@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from gristmill.build.user_files import has_scheme
 from gristmill.download.config import DownloadConfig
 from gristmill.download.extracting import ArchiveIterable, FilesIterable, extract_file
 from gristmill.download.fetching import absolute, extracted_folder
 from gristmill.download.lazy import LazyPath
 from gristmill.download.nested import map_leaves
+from gristmill.files.locations import has_scheme
 from gristmill.files.remote import local_path
 
 __all__ = ["StreamingDownloadManager"]

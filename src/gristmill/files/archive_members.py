@@ -144,9 +144,16 @@ def link_target(name: str, target: str, label: object, *, symbolic: bool) -> str
     return whole
 
 
-def refuse_other_kind(label: object) -> NoReturn:
-    """Raises the error for a file that is no archive."""
-    raise FileFormatError.at("is no zip, tar or 7z archive, or its beginning is damaged", file=label)
+def refuse_other_kind(label: object, content: str, suffix: str = "") -> NoReturn:
+    """Raises the error for a file that is no archive.
+
+    Args:
+        label: The file.
+        content: What it holds instead, in words.
+        suffix: The ending by which its name says that it is one.
+    """
+    named = f"though its name ends in {suffix}" if suffix else "or its beginning is damaged"
+    raise FileFormatError.at(f"is no zip, tar or 7z archive, {named}: it holds {content}", file=label)
 
 
 def member_file(

@@ -27,7 +27,9 @@ from gristmill.files import archives_7z, archives_tar, archives_zip
 from gristmill.files.archive_members import Bounds, Member, refuse_other_kind
 from gristmill.files.atomic import atomic_folder
 from gristmill.files.borders import writing
-from gristmill.files.compression import HEAD_BYTES, DecompressedFile, detect_compression
+from gristmill.files.compression import DecompressedFile, detect_compression
+from gristmill.files.contents import HEAD_BYTES, archive_head, describe_content
+from gristmill.files.locations import plain_name
 from gristmill.logging import get_logger
 
 __all__ = [
@@ -50,7 +52,6 @@ ARCHIVE_SUFFIXES = (
 _log = get_logger(__name__)
 _ROOMS: dict[str, Any] = {"zip": archives_zip, "tar": archives_tar, "7z": archives_7z}
 _COPY_BYTES = 1 << 20
-_ZIP_HEADS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
 
 def archive_suffix(name: str) -> str:
@@ -87,13 +88,10 @@ def detect_archive(source: Path | IO[bytes]) -> str | None:
     with _opened(source, source) as file:
         head = file.read(archives_tar.BLOCK)
         file.seek(0)
-        if head.startswith(_ZIP_HEADS):
-            return "zip"
-        if head.startswith(b"7z\xbc\xaf\x27\x1c"):
-            return "7z"
-        if archives_tar.is_header(head):
-            return "tar"
-        kind = detect_compression(head[:HEAD_BYTES])
+        archive = archive_head(head)
+        if archive is not None:
+            return archive
+        kind = detect_compression(head)
         if kind is None:
             return None
         try:
@@ -155,7 +153,7 @@ def index_archive(
     members: Iterable[Member]
     if archives_tar.is_header(head):
         members = (member for member, _ in archives_tar.iter_members(file, name, bounds))
-    elif head.startswith(_ZIP_HEADS):
+    elif archive_head(head) == "zip":
         members = archives_zip.index_members(file, name, bounds)
     else:
         return None
@@ -339,7 +337,9 @@ def _room(file: IO[bytes], label: object) -> Any:
     if file.seekable():
         kind = detect_archive(file)
         if kind is None:
-            refuse_other_kind(label)
+            head = file.read(HEAD_BYTES)
+            file.seek(0)
+            refuse_other_kind(label, describe_content(head), archive_suffix(plain_name(str(label))))
         return _ROOMS[str(kind)]
     return archives_tar
 

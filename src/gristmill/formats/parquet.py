@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from gristmill.errors import FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import exported_file
 from gristmill.files.borders import reading, writing
+from gristmill.files.packed_names import other_content
 from gristmill.formats.base import (
     Batches,
     CountingFile,
@@ -329,6 +330,10 @@ def _translated(file: SourceFile) -> Iterator[None]:
         with reading(file.name, "Parquet"):
             try:
                 yield
+            except pa.ArrowInvalid as error:
+                if "magic bytes not found" in str(error) and file.path.is_file():
+                    raise other_content(file.path, file.name, "Parquet", b"PAR1") from error
+                raise
             except UnicodeDecodeError as error:
                 raise FileFormatError.at(
                     "a name in the footer is not UTF-8; the file is damaged", file=file.name

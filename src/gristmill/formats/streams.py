@@ -18,7 +18,9 @@ import pyarrow as pa
 
 from gristmill.errors import DataError, FileFormatError, GristmillError, InvalidArgumentError
 from gristmill.files.borders import reading
-from gristmill.files.compression import decompressed, open_decompressed
+from gristmill.files.compression import DecompressedFile, decompressed, open_decompressed
+from gristmill.files.contents import HEAD_BYTES
+from gristmill.files.packed_names import check_name, check_unpacked
 from gristmill.formats.source import Position, SourceFile
 
 __all__ = [
@@ -43,14 +45,26 @@ def open_bytes(file: SourceFile) -> tuple[IO[bytes], bool]:
     """Opens a file for reading, decompressed if its first bytes say that it is compressed.
 
     Args:
-        file: The file; its name does not matter (cache blobs have no suffix).
+        file: The file.
 
     Returns:
         The stream, and whether it is plain (can be seeked at no cost).
+
+    Raises:
+        FileFormatError: Its name says that it is compressed or an archive, and it is neither; or it is an archive.
     """
-    return (
+    stream, plain = (
         open_decompressed(file.path, file.name) if file.open is None else decompressed(file.open(), file.name)
     )
+    try:
+        head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]  # type: ignore[attr-defined]  # both kinds of streams have it
+        if not isinstance(stream, DecompressedFile):
+            check_name(file.name, head)
+        check_unpacked(file.name, head)
+    except BaseException:
+        stream.close()
+        raise
+    return stream, plain
 
 
 @contextlib.contextmanager

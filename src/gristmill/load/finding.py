@@ -17,7 +17,7 @@ from gristmill.build.prepare import is_prepared
 from gristmill.build.records import LoadRecord, now, read_records, request_key, write_record
 from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place, from_url
 from gristmill.build.source import SplitSource
-from gristmill.build.user_files import has_scheme
+from gristmill.files.locations import has_scheme
 from gristmill.errors import (
     DatasetNotFoundError,
     DatasetScriptError,
