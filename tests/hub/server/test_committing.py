@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from gristmill.hub.server import serve_in_thread
 from gristmill.hub.server.changes import begin_history, commit
 from gristmill.hub.server.history import History
+from gristmill.hub.server.intake import Intake
 from gristmill.hub.server.operations import AddStored, Header
 from gristmill.hub.server.repos import Hub
 from tests.hub.server.conftest import FILES, Wire, Writer, file, write
@@ -228,7 +229,9 @@ def test_a_first_commit_that_was_killed(folder, repo):
     assert plain is not None
     entry = plain.head().entries["large.bin"]
     assert entry.sha256 is not None
-    History(repo).link(repo / "large.bin", entry.sha256)
+    with Intake(History(repo)) as intake:
+        assert intake.link(repo / "large.bin", entry.sha256)
+        intake.finish()
     # Between that and the next try, one of the two is written over: its second name must not stand for the other.
     with (repo / "large.bin").open("r+b") as stream:
         stream.write(b"written over")

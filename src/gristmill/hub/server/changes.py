@@ -16,6 +16,7 @@ from gristmill.hub.server import pending
 from gristmill.hub.server.errors import Refusal, bad_request, revision_not_found
 from gristmill.hub.server.hashing import ChangedWhileRead, usual_attributes
 from gristmill.hub.server.history import FOLDER, History, Stored, Tree, valid_ref_name
+from gristmill.hub.server.intake import Intake
 from gristmill.hub.server.mirrored import MirroredRepo, refuse_writing
 from gristmill.hub.server.operations import AddFile, Header, Operation, apply, check_folders
 from gristmill.hub.server.plain import PlainRepo
@@ -52,7 +53,11 @@ def create(
             ".gitattributes": usual_attributes().encode(),
             **{file.path: file.content for file in files},
         }
-        tree = {path: Stored(len(data), begun.add(data), None) for path, data in sorted(contents.items())}
+        # The folder is waited for as a whole.
+        tree = {
+            path: Stored(len(data), begun.add(data, durable=False), None)
+            for path, data in sorted(contents.items())
+        }
         check_folders(tree)
         commit = Commit("", None, "initial commit", "", now(), author)
         head = begun.write_commit(commit, tree)
@@ -85,11 +90,14 @@ def _take_in(repo: PlainRepo, history: History) -> None:
         head = repo.head()
         links: dict[str, int] = {}
         try:
-            tree = {path: _take(entry, history, links) for path, entry in head.entries.items()}
+            with Intake(history) as intake:
+                tree = {path: _take(entry, intake, links) for path, entry in head.entries.items()}
+                intake.finish()
         except ChangedWhileRead:
             repo.distrust()
             continue
         [about] = repo.history(head)
+        history.sync(stored.object for stored in tree.values())
         history.write_links(links)
         commit = history.write_commit(about, tree)
         history.write_state(RepoState({MAIN: commit}, created=about.time))
@@ -97,7 +105,7 @@ def _take_in(repo: PlainRepo, history: History) -> None:
     raise Refusal(503, f"The files of {repo.id} are being changed; try again.", headers={"Retry-After": "2"})
 
 
-def _take(entry: Entry, history: History, links: dict[str, int]) -> Stored:
+def _take(entry: Entry, intake: Intake, links: dict[str, int]) -> Stored:
     found = entry.found
     assert isinstance(found, Found)
     stored = Stored(entry.size, entry.blob_id, entry.sha256)
@@ -105,17 +113,15 @@ def _take(entry: Entry, history: History, links: dict[str, int]) -> Stored:
         content = found.file.read_bytes()
         if not found.same(found.file.stat()):
             raise ChangedWhileRead(entry.path)
-        history.keep(content, stored.object)
-    elif not history.has(stored.object, entry.size):
+        intake.add(content, stored.object)
+    elif stored.object not in intake:
         if not found.same(found.file.stat()):
             raise ChangedWhileRead(entry.path)
-        history.link(found.file, stored.object)
-        if history.object(stored.object).stat().st_nlink > 1:
+        if intake.link(found.file, stored.object):
             links[stored.object] = found.stamp.mtime_ns
         # The second name itself changes the stamp, so only what is about the content can be compared now.
         after = found.file.stat()
         if (after.st_size, after.st_mtime_ns) != (found.stamp.size, found.stamp.mtime_ns):
-            history.object(stored.object).unlink(missing_ok=True)
             raise ChangedWhileRead(entry.path)
     return stored
 
@@ -135,6 +141,7 @@ def commit(
     operations: Collection[Operation],
     author: str,
     create_pr: bool,
+    note: pending.CommitNote | None = None,
 ) -> Committed:
     """Adds a commit to a branch or pull request, or begins a pull request with it.
 
@@ -145,6 +152,7 @@ def commit(
         operations: What it does; contents are stored already.
         author: Name of the user.
         create_pr: Begin a pull request and leave the branch as it is.
+        note: What was noted of its contents, to be forgotten once it is there.
 
     Returns:
         The new commit; the branch's head if nothing would change.
@@ -171,15 +179,18 @@ def commit(
         changed = apply(tree, operations, history.size, base)
         if changed == tree and not create_pr:
             return Committed(base)
+        contents = {changed[op.path].object for op in operations if op.path in changed}
+        history.sync(contents)
         made = add_commit(history, base, changed, header, author)
-        pending.settle(history, {changed[op.path].object for op in operations if op.path in changed})
         if not create_pr:
             history.write_state(moved_ref(state, ref, made))
+            pending.settle(history, contents, note)
             return Committed(made)
         target = (state.branch(revision) or f"refs/heads/{MAIN}").removeprefix("refs/heads/")
         pull = Pull(made, target, base, header.title, header.message, author, now())
         number = next_number(state)
         history.write_state(replace(state, pulls={**state.pulls, number: pull}))
+        pending.settle(history, contents, note)
         return Committed(made, number)
 
 

@@ -15,6 +15,7 @@ from gristmill.hub.server.errors import Refusal, bad_request
 from gristmill.hub.server.hashing import LfsRules, blob_id
 from gristmill.hub.server.history import History
 from gristmill.hub.server.ignore import ignored
+from gristmill.hub.server.intake import Intake
 from gristmill.hub.server.operations import (
     AddFile,
     AddStored,
@@ -104,9 +105,9 @@ async def commit(served: Served, request: Request, values: dict[str, str]) -> Re
     create_pr = flag(request.query_params.get("create_pr"))
     with await served.save(open_spool, served) as body:
         await receive(request, served, body, _LARGEST_COMMIT)
-        header, operations = await served.save(_read_commit, body, History(repo.folder))
+        header, operations, note = await served.save(_read_commit, body, History(repo.folder))
     made = await served.write(
-        repo.type, repo.id, _commit, repo, values["rev"], header, operations, author, create_pr
+        repo.type, repo.id, _commit, repo, values["rev"], header, operations, author, create_pr, note
     )
     page = served.repo_url(request, repo.type, repo.id)
     told = {
@@ -121,41 +122,43 @@ async def commit(served: Served, request: Request, values: dict[str, str]) -> Re
 
 
 def _commit(
-    repo: Repo, revision: str, header: Header, operations: list[Operation], author: str, create_pr: bool
+    repo: Repo,
+    revision: str,
+    header: Header,
+    operations: list[Operation],
+    author: str,
+    create_pr: bool,
+    note: pending.CommitNote,
 ) -> changes.Committed:
     kept = changes.begin_history(repo)
-    return changes.commit(kept, revision, header, operations, author, create_pr)
+    return changes.commit(kept, revision, header, operations, author, create_pr, note)
 
 
-def _read_commit(body: IO[bytes], history: History) -> tuple[Header, list[Operation]]:
+def _read_commit(body: IO[bytes], history: History) -> tuple[Header, list[Operation], pending.CommitNote]:
     """Reads a commit line by line; contents are stored as they come, nothing refers to them yet."""
     header: Header | None = None
     operations: list[Operation] = []
-    for line in _lines(body):
-        told = parse_line(line)
-        if isinstance(told, Header) != (header is None):
-            raise bad_request("A commit must begin with its header, and have one.")
-        if isinstance(told, Header):
-            header = told
-        elif isinstance(told, AddFile):
-            operations.append(AddStored(told.path, None, len(told.content), _store(history, told.content)))
-        else:
-            operations.append(told)
-        if len(operations) > _MOST_OPERATIONS:
-            raise Refusal(413, f"A commit may have {_MOST_OPERATIONS} operations at most.")
-    if header is None:
-        raise bad_request("A commit must begin with its header.")
-    return header, operations
-
-
-def _store(history: History, content: bytes) -> str:
-    id = blob_id(content)
-    if history.has(id, len(content)):
-        pending.touch(history, id)
-    else:
-        pending.note(history, id)
-        history.keep(content, id)
-    return id
+    with Intake(history) as intake, pending.CommitNote(history) as note:
+        for line in _lines(body):
+            told = parse_line(line)
+            if isinstance(told, Header) != (header is None):
+                raise bad_request("A commit must begin with its header, and have one.")
+            if isinstance(told, Header):
+                header = told
+            elif isinstance(told, AddFile):
+                size, id = len(told.content), blob_id(told.content)
+                note.add(id)
+                if not history.has(id, size):
+                    intake.add(told.content, id)
+                operations.append(AddStored(told.path, None, size, id))
+            else:
+                operations.append(told)
+            if len(operations) > _MOST_OPERATIONS:
+                raise Refusal(413, f"A commit may have {_MOST_OPERATIONS} operations at most.")
+        if header is None:
+            raise bad_request("A commit must begin with its header.")
+        intake.finish()
+    return header, operations, note
 
 
 def _lines(body: IO[bytes]) -> Iterator[bytes]:

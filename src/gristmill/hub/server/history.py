@@ -7,10 +7,12 @@
     commits/COMMIT.json  its message, author, time and parent
     state.json           branches, tags, pull requests and settings: the one file that ever changes
     links.json           objects that are second names of files which others may write to, and their time of change
+    pending/             notes about contents that no commit refers to yet
     tmp/                 what is being received
 
-A commit is written object by object, then its tree, then itself; it comes to be when `state.json` is replaced. A process
-killed at any moment leaves the old head or the new one, and at most files that nothing refers to.
+A commit's contents are written, then its tree, then itself; it comes to be when `state.json` is replaced. What is written
+before is on the disk by then. A process killed at any moment leaves the old head or the new one, and at most files that
+nothing refers to.
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gristmill.errors import FileFormatError
 from gristmill.files.atomic import atomic_file, sweep, sync_folder, temporary_name
+from gristmill.files.durable import Durable
 from gristmill.files.lock import lock
 from gristmill.hub.server.hashing import blob_id
 from gristmill.hub.server.snapshots import Commit
@@ -218,16 +220,22 @@ class History:
                 self._links = {}
         return self._links.get(id)
 
-    def add(self, content: bytes) -> str:
-        """Stores a small content and gives its blob id."""
+    def add(self, content: bytes, durable: bool = True) -> str:
+        """Stores a small content and gives its blob id; see `keep`."""
         id = blob_id(content)
-        self.keep(content, id)
+        self.keep(content, id, durable)
         return id
 
-    def keep(self, content: bytes, id: str) -> None:
-        """Stores a small content under an id that is known to be its."""
+    def keep(self, content: bytes, id: str, durable: bool = True) -> None:
+        """Stores a small content under an id that is known to be its.
+
+        Args:
+            content: All of it.
+            id: Its blob id, or sha256.
+            durable: Wait until the disk has it; if not, the caller does.
+        """
         if not self.has(id, len(content)):
-            with atomic_file(self._place(id), make_folder=False) as file:
+            with atomic_file(self._place(id), make_folder=False, durable=durable) as file:
                 file.write(content)
 
     def _place(self, id: str) -> Path:
@@ -239,34 +247,42 @@ class History:
         sweep(folder)
         return temporary_name(folder / "object")
 
-    def adopt(self, temporary: Path, id: str) -> None:
-        """Makes a received file, checked by its hash and synced, the content with this id."""
+    def adopt(self, temporary: Path, id: str, durable: bool = True) -> None:
+        """Makes a received file, checked by its hash and synced, the content with this id.
+
+        Args:
+            temporary: The file.
+            id: Its blob id, or sha256.
+            durable: Wait until the disk has its name; a commit that refers to it does in any case.
+        """
         final, linked = self._place(id), self.linked(id)
         if linked is not None:
             os.utime(
                 temporary, ns=(linked, linked)
             )  # it takes the place of a second name that was written over
         temporary.replace(final)
-        sync_folder(final.parent)
-
-    def link(self, file: Path, id: str) -> None:
-        """Takes a file in under a second name where the file system can, else as a copy."""
-        final = self._place(id)
-        temporary = self.temporary()
-        try:
-            os.link(os.path.realpath(file), temporary)
-        except OSError:
-            with file.open("rb") as source, atomic_file(final, make_folder=False) as target:
-                shutil.copyfileobj(source, target, 1024 * 1024)
-        else:
-            temporary.replace(final)
+        if durable:
             sync_folder(final.parent)
 
+    def sync(self, ids: Iterable[str]) -> None:
+        """Waits until the disk has the names of contents, which another process may just have given them.
+
+        Raises:
+            FileNotFoundError: There is no repository (any more).
+            OSError: The disk could not take them.
+        """
+        folders = sorted({self.object(id).parent for id in ids})
+        if folders:
+            with Durable(self.folder) as disk:
+                disk.wait([self.folder / "objects", *folders])
+
     def drop_links(self) -> None:
-        """Removes second names that nothing noted: those of a first commit that was killed before it came to be."""
+        """Removes the second names, and the notes of them, of a first commit that was killed before it came to be."""
         for object in self.folder.glob("objects/*/*"):
             if object.stat().st_nlink > 1:
                 object.unlink()
+        (self.folder / "links.json").unlink(missing_ok=True)
+        self._links = {}
 
     def write_links(self, links: Mapping[str, int]) -> None:
         """Notes which contents are second names, before anything refers to them."""

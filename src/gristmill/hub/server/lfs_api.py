@@ -81,7 +81,7 @@ def _uploads(
     told = []
     for oid, size in wanted:
         item: dict[str, Any] = {"oid": oid, "size": size}
-        pending.touch(history, oid)
+        pending.note(history, oid)
         if not history.has(oid, size):
             claim = {"type": repo.type, "id": repo.id, "oid": oid, "size": size}
             if parts and size > lfs_parts.part_size(size):

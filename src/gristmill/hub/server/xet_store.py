@@ -73,7 +73,7 @@ class RepoDepot:
         """See `Depot.wants`."""
         if file.sha256 is None:
             raise bad_request("The shard does not say the sha256 of a file.")
-        pending.touch(self._history, file.sha256)
+        pending.note(self._history, file.sha256)
         return not self._history.has(file.sha256, file.size)
 
     def keep(self, file: ShardFile, temporary: Path, sha256: str) -> None:
