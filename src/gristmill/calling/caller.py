@@ -18,7 +18,6 @@ from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed
 from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
 from gristmill.formatting.lazy import Block, missing_column
-from gristmill.formatting.registry import formatter_for
 from gristmill.table.making import check_names
 from gristmill.table.view import View
 
@@ -200,7 +199,7 @@ class Caller(Call):
 
     @cached_property
     def _formatter(self) -> Any:
-        return formatter_for(self.spec, self.features)
+        return self.spec.formatter(self.features)
 
     @cached_property
     def _reader(self) -> Reader:

@@ -136,7 +136,7 @@ def get_formatter(format_type: str | None, **format_kwargs: Any) -> Any:
     features = format_kwargs.pop("features", None) or {}
     format_kwargs.pop("token_per_repo_id", None)
     spec = FormatSpec(registry.format_name(format_type), kwargs=format_kwargs)
-    made = registry.formatter_for(spec, features)
+    made = spec.formatter(features)
     return made.formatter if isinstance(made, _OfOthers) else _OfOurs(made, features)
 
 

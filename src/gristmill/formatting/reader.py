@@ -12,7 +12,6 @@ import pyarrow as pa
 from gristmill.errors import DataError, TransformOutputError, shorten
 from gristmill.features.unheld import NO_PYTHON_VALUE, no_python_value
 from gristmill.formatting.python_rows import PythonFormatter
-from gristmill.formatting.registry import formatter_for
 from gristmill.formatting.spec import FormatSpec
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import View
@@ -42,7 +41,7 @@ class Reader:
         # Python values of the other columns, when they are wanted beside the formatted ones.
         chosen = set(self._names)
         self._others = tuple(name for name in view.names if spec.output_all_columns and name not in chosen)
-        self._formatter = formatter_for(spec, features)
+        self._formatter = spec.formatter(features)
         self._python = PythonFormatter(features)
         self._columns = None if self._names == view.names else self._names
         self._single: _SingleRows | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -12,9 +12,6 @@ from gristmill.formatting.as_numpy import NumpyFormatter
 from gristmill.formatting.as_polars import PolarsFormatter
 from gristmill.formatting.as_tables import ArrowFormatter, PandasFormatter
 from gristmill.formatting.python_rows import PythonFormatter
-
-if TYPE_CHECKING:
-    from gristmill.formatting.spec import FormatSpec
 
 
 class Formatter(Protocol):
@@ -122,22 +119,23 @@ def register(name: str | None, make: Maker, aliases: list[str] | None = None) ->
     _ALIASES.update(dict.fromkeys([name, *(aliases or [])], name))
 
 
-def formatter_for(spec: FormatSpec, features: Mapping[str, Any]) -> Formatter:
+def make_formatter(type: str | None, options: Mapping[str, Any], features: Mapping[str, Any]) -> Formatter:
     """Makes the formatter of a format.
 
     Args:
-        spec: The format.
+        type: The one name of the format, see `format_name`.
+        options: Given to `set_format` by keyword.
         features: The feature of each column.
 
     Raises:
         MissingDependencyError: The format's library is not installed.
         InvalidArgumentError: The format has no such option.
     """
-    make = _MAKERS[spec.type]
+    make = _MAKERS[type]
     try:
-        return make(features, **spec.kwargs)
+        return make(features, **options)
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
         option = str(error).rpartition(" argument ")[2]
-        raise InvalidArgumentError(f'The format "{spec.type}" has no option {option}.') from error
+        raise InvalidArgumentError(f'The format "{type}" has no option {option}.') from error

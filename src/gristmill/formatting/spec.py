@@ -8,7 +8,7 @@ from typing import Any
 
 from gristmill.arguments import check_columns
 from gristmill.errors import InvalidArgumentError
-from gristmill.formatting.registry import FRAMES, format_name
+from gristmill.formatting.registry import FRAMES, Formatter, format_name, make_formatter
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,18 @@ class FormatSpec:
         """The function of a custom format."""
         function: Callable[[dict[str, list[Any]]], Any] = self.kwargs["transform"]
         return function
+
+    def formatter(self, features: Mapping[str, Any]) -> Formatter:
+        """Makes what turns Arrow data into what the user sees.
+
+        Args:
+            features: The feature of each column.
+
+        Raises:
+            MissingDependencyError: The format's library is not installed.
+            InvalidArgumentError: The format has no such option.
+        """
+        return make_formatter(self.type, self.kwargs, features)
 
     def renamed(self, mapping: Mapping[str, str]) -> FormatSpec:
         """Follows columns to their new names."""

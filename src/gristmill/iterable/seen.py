@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gristmill.formatting import FormatSpec, Reader
-from gristmill.formatting.registry import formatter_for
 from gristmill.iterable.block import Block, Columns, is_arrow, parts_of
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import View
@@ -33,7 +32,7 @@ def _rows_alike(block: Columns, spec: FormatSpec) -> list[Any]:
     table, features = block.table()
     if spec.type == "custom":
         return Reader(View.from_table(table), features, spec).rows_at(range(block.num_rows))
-    return formatter_for(spec, features).rows(table)
+    return spec.formatter(features).rows(table)
 
 
 def _of_one_kind(block: Columns) -> list[IndexVector]:
@@ -90,7 +89,7 @@ def batch_in(block: Block, spec: FormatSpec) -> Any:
     table, features = block.table()
     if spec.type == "custom":
         return Reader(View.from_table(table), features, spec).batch(range(block.num_rows))
-    return formatter_for(spec, features).batch(table)
+    return spec.formatter(features).batch(table)
 
 
 def column_in(block: Block, name: str, spec: FormatSpec) -> Sequence[Any]:
@@ -98,7 +97,7 @@ def column_in(block: Block, name: str, spec: FormatSpec) -> Sequence[Any]:
     if spec.type is None:
         return block.values(name)
     table, features = block.choose([name]).table()
-    values: Sequence[Any] = formatter_for(spec, features).column(name, table.column(0))
+    values: Sequence[Any] = spec.formatter(features).column(name, table.column(0))
     return values
 
 

@@ -326,9 +326,10 @@ def test_preupload(writer):
 
 
 def _commit_until_killed(root):
-    plain = Hub(root, anyone_writes=True).find("datasets", "org/tiny")
+    hub = Hub(root, anyone_writes=True)
+    plain = hub.find("datasets", "org/tiny")
     assert plain is not None
-    repo = begin_history(plain)
+    repo = begin_history(hub, plain)
     number = 0
     while True:
         number += 1

@@ -103,16 +103,18 @@ def create_app(
             "Where tokens are known, they say who may write, and none of them may: give one a scope in tokens.json."
         )
     served = Served(hub, redirect_large, public_url)
+    converter = None
     if convert_max:
         from gristmill.hub.server.conversion import Converter
 
-        served.converter = Converter(served, convert_max)
+        converter = Converter(served, convert_max)
     if mirror:
         from gristmill.hub.server.mirror import open_mirror
 
         served.mirror = open_mirror(hub, None if mirror is True else mirror, mirror_token, mirror_ttl)
     return App(
         served,
+        converter,
         RateLimit(rate_limit) if rate_limit is not None else None,
         RequestLog(os.fspath(log)) if log is not None else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 import time
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -33,6 +34,9 @@ from gristmill.hub.server.routing import Route, Table, split_path
 from gristmill.hub.server.sending import ZERO_COPY
 from gristmill.hub.server.served import Served
 from gristmill.logging import get_logger
+
+if TYPE_CHECKING:
+    from gristmill.hub.server.conversion import Converter
 
 _logger = get_logger(__name__)
 
@@ -133,12 +137,20 @@ class App:
 
     Args:
         served: The folder and the options.
+        converter: Makes Parquet files of the others, if they are to be made.
         limit: Counts the requests of each client, if there is to be a limit.
         log: Notes requests, if they are to be noted.
     """
 
-    def __init__(self, served: Served, limit: RateLimit | None = None, log: RequestLog | None = None) -> None:
+    def __init__(
+        self,
+        served: Served,
+        converter: Converter | None = None,
+        limit: RateLimit | None = None,
+        log: RequestLog | None = None,
+    ) -> None:
         self.served = served
+        self._converter = converter
         self._limit = limit
         self._log = log
         self._run = secrets.token_hex(4)
@@ -146,7 +158,7 @@ class App:
 
     def close(self) -> None:
         """Closes what the app keeps open, when it answers no more."""
-        for helper in (self.served.mirror, self.served.converter):
+        for helper in (self.served.mirror, self._converter):
             if helper is not None:
                 helper.close()
         if self._log is not None:
@@ -221,9 +233,9 @@ class App:
         if parquet:
             values = {**values, "type": "datasets"}
         if served.mirror is not None:
-            request.state.stale = await served.mirror.prepare(served, request, values, parquet)
-        if served.converter is not None:
-            await served.converter.prepare(request, values, parquet)
+            request.state.stale = await served.mirror.prepare(served.caller(request), values, parquet)
+        if self._converter is not None:
+            await self._converter.prepare(request, values, parquet)
 
     async def _moved(self, request: Request, parts: list[str], refusal: Refusal) -> Response | None:
         """Redirects from the old id of a repository, if that is why it was not found."""

@@ -65,7 +65,7 @@ def create(
     return _versioned(hub, type, id)
 
 
-def begin_history(repo: Repo) -> VersionedRepo:
+def begin_history(hub: Hub, repo: Repo) -> VersionedRepo:
     """Gives a repository that can be committed to: a plain folder gets a history, with its files as the first commit.
 
     Raises:
@@ -81,7 +81,7 @@ def begin_history(repo: Repo) -> VersionedRepo:
         if not history.exists():
             assert isinstance(repo, PlainRepo)
             _take_in(repo, history)
-    return _versioned(repo.hub, repo.type, repo.id)
+    return _versioned(hub, repo.type, repo.id)
 
 
 def _take_in(repo: PlainRepo, history: History) -> None:
@@ -296,7 +296,7 @@ def squash(repo: VersionedRepo, branch: str, message: str, author: str) -> str:
         return made
 
 
-def delete(repo: Repo) -> None:
+def delete(hub: Hub, repo: Repo) -> None:
     """Deletes a repository: gone at once for everybody who asks from now on; downloads that run go on.
 
     Raises:
@@ -305,21 +305,20 @@ def delete(repo: Repo) -> None:
     aside = temporary_name(repo.folder)
     with _undisturbed(repo):
         repo.folder.replace(aside)
-    repo.hub.forget(repo.type, repo.id)
+    hub.forget(repo.type, repo.id)
     if aside.is_symlink():
         aside.unlink()  # what it leads to was never the server's
     else:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def move(repo: Repo, id: str) -> None:
+def move(hub: Hub, repo: Repo, id: str) -> None:
     """Gives a repository another id; requests for the old one are redirected.
 
     Raises:
         FileNotFoundError: The repository is gone.
         Refusal: The id can't be used (400), or is taken (409).
     """
-    hub = repo.hub
     if not valid_id(id):
         raise bad_request("The new id can't be used.")
     target = hub.root / repo.type / id

@@ -25,6 +25,7 @@ from gristmill.hub.server.operations import (
     parse_line,
 )
 from gristmill.hub.server.repo import Repo
+from gristmill.hub.server.repos import Hub
 from gristmill.hub.server.served import Served, flag, read_json
 from gristmill.hub.server.snapshots import Entry, Snapshot
 from gristmill.hub.server.spool import open_spool, receive
@@ -107,7 +108,17 @@ async def commit(served: Served, request: Request, values: dict[str, str]) -> Re
         await receive(request, served, body, _LARGEST_COMMIT)
         header, operations, note = await served.save(_read_commit, body, History(repo.folder))
     made = await served.write(
-        repo.type, repo.id, _commit, repo, values["rev"], header, operations, author, create_pr, note
+        repo.type,
+        repo.id,
+        _commit,
+        served.hub,
+        repo,
+        values["rev"],
+        header,
+        operations,
+        author,
+        create_pr,
+        note,
     )
     page = served.repo_url(request, repo.type, repo.id)
     told = {
@@ -122,6 +133,7 @@ async def commit(served: Served, request: Request, values: dict[str, str]) -> Re
 
 
 def _commit(
+    hub: Hub,
     repo: Repo,
     revision: str,
     header: Header,
@@ -130,7 +142,7 @@ def _commit(
     create_pr: bool,
     note: pending.CommitNote,
 ) -> changes.Committed:
-    kept = changes.begin_history(repo)
+    kept = changes.begin_history(hub, repo)
     return changes.commit(kept, revision, header, operations, author, create_pr, note)
 
 

@@ -47,7 +47,7 @@ async def delete(served: Served, request: Request, _values: dict[str, str]) -> R
     """``DELETE /api/repos/delete``: deletes a repository and all of its history."""
     type, id = _named(served, request, await read_json(request))
     repo = await served.writable_repo(request, type, id)
-    await served.write(type, id, changes.delete, repo)
+    await served.write(type, id, changes.delete, served.hub, repo)
     return Response(None, 200)
 
 
@@ -62,7 +62,7 @@ async def move(served: Served, request: Request, _values: dict[str, str]) -> Res
     type = _type(asked)
     repo = await served.writable_repo(request, type, old)
     served.require_writer(request, type, new)
-    await served.write(type, old, changes.move, repo, new)
+    await served.write(type, old, changes.move, served.hub, repo, new)
     return JSONResponse({"url": served.repo_url(request, type, new)})
 
 
@@ -104,7 +104,9 @@ async def settings(served: Served, request: Request, values: dict[str, str]) -> 
 
 async def write_history(served: Served, repo: Repo, change: Any, *args: Any) -> Any:
     """Changes a repository, which has a history from then on."""
-    return await served.write(repo.type, repo.id, lambda: change(changes.begin_history(repo), *args))
+    return await served.write(
+        repo.type, repo.id, lambda: change(changes.begin_history(served.hub, repo), *args)
+    )
 
 
 async def add_branch(served: Served, request: Request, values: dict[str, str]) -> Response:

@@ -13,7 +13,6 @@ from functools import partial
 
 import anyio
 import anyio.to_thread
-from starlette.requests import Request
 
 from gristmill import config
 from gristmill.errors import (
@@ -24,13 +23,13 @@ from gristmill.errors import (
     UnsafePathError,
 )
 from gristmill.files.http import is_unreachable
+from gristmill.hub.server.access import Caller
 from gristmill.hub.server.errors import Refusal, repo_not_found, unwritable
 from gristmill.hub.server.fetching import Fetches
 from gristmill.hub.server.mirrored import MirroredRepo
 from gristmill.hub.server.pinning import change, pin
 from gristmill.hub.server.repo import CONVERT
 from gristmill.hub.server.repos import Hub, valid_id
-from gristmill.hub.server.served import Served
 from gristmill.hub.server.upstream import Upstream, as_refusal, token_for
 from gristmill.hub.tree import is_commit
 from gristmill.logging import get_logger
@@ -75,14 +74,11 @@ class Mirror:
         self.fetches.close()
         self.upstream.close()
 
-    async def prepare(
-        self, served: Served, request: Request, values: dict[str, str], convert: bool = False
-    ) -> bool:
+    async def prepare(self, caller: Caller, values: dict[str, str], convert: bool = False) -> bool:
         """Makes sure that what a request is about is here as far as the other Hub has it.
 
         Args:
-            served: What is served.
-            request: Says who asks.
+            caller: Who asks.
             values: The repository's type and id, and the revision if one is named.
             convert: Whether the Parquet files of `main` are asked for.
 
@@ -92,7 +88,6 @@ class Mirror:
         Raises:
             Refusal: It is not here, and that Hub has not got it, does not give it, or can't be reached.
         """
-        caller = served.caller(request)
         type, id = values["type"], values["id"]
         access = self.hub.access
         hidden = access.rule(type, id).private and not access.may_read(caller, type, id)

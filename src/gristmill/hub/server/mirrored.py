@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gristmill.errors import FileFormatError
 from gristmill.files.atomic import atomic_file
@@ -21,13 +20,11 @@ from gristmill.hub.server.cards import ServedCard
 from gristmill.hub.server.errors import Refusal
 from gristmill.hub.server.history import FOLDER, History, Stored
 from gristmill.hub.server.repo import CONVERT, Repo, is_commit_prefix
+from gristmill.hub.server.served_folder import ServedFolder
 from gristmill.hub.server.settings import read_settings
 from gristmill.hub.server.snapshots import Commit, Entry, Kept, Snapshot
 from gristmill.hub.server.walk import Found, Stamp
 from gristmill.hub.tree import RepoFile, is_commit
-
-if TYPE_CHECKING:
-    from gristmill.hub.server.repos import Hub
 
 MIRROR_FILE = "mirror.json"
 MAIN_REF = "refs/heads/main"
@@ -124,7 +121,7 @@ class MirroredRepo(Repo):
         id: ``ORG/NAME``.
     """
 
-    def __init__(self, hub: Hub, type: str, id: str) -> None:
+    def __init__(self, hub: ServedFolder, type: str, id: str) -> None:
         super().__init__(hub, type, id)
         self.kept = History(self.folder)
         self._lock = threading.Lock()

@@ -8,18 +8,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from gristmill.hub.server.cards import ServedCard
 from gristmill.hub.server.errors import Refusal, unreadable
 from gristmill.hub.server.hashing import ChangedWhileRead, LfsRules, blob_id, pointer_text, settled
 from gristmill.hub.server.listing import COMMIT_TITLE
 from gristmill.hub.server.repo import Repo, is_commit_prefix
+from gristmill.hub.server.served_folder import ServedFolder
 from gristmill.hub.server.snapshots import Commit, Entry, Snapshot, make_snapshot
 from gristmill.hub.server.walk import Found, walk
-
-if TYPE_CHECKING:
-    from gristmill.hub.server.repos import Hub
 
 _BRANCHES = frozenset({"main", "HEAD", "refs/heads/main"})
 _ATTRIBUTES_LIMIT = 256 * 1024
@@ -38,7 +35,7 @@ class PlainRepo(Repo):
         id: ``ORG/NAME``.
     """
 
-    def __init__(self, hub: Hub, type: str, id: str) -> None:
+    def __init__(self, hub: ServedFolder, type: str, id: str) -> None:
         super().__init__(hub, type, id)
         self._lock = threading.Lock()
         self._found: dict[str, Found] = {}

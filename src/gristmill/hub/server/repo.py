@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from gristmill.hub.server.access import Gated
 from gristmill.hub.server.cards import ServedCard
 from gristmill.hub.server.convert import parquet_entries
 from gristmill.hub.server.converted import Converted, folder_of, read_converted
 from gristmill.hub.server.errors import revision_not_found
+from gristmill.hub.server.served_folder import ServedFolder
 from gristmill.hub.server.snapshots import Commit, Snapshot, make_snapshot
-
-if TYPE_CHECKING:
-    from gristmill.hub.server.repos import Hub
 
 CONVERT = "refs/convert/parquet"
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
@@ -30,7 +27,7 @@ class Repo(ABC):
         id: ``ORG/NAME``.
     """
 
-    def __init__(self, hub: Hub, type: str, id: str) -> None:
+    def __init__(self, hub: ServedFolder, type: str, id: str) -> None:
         self.hub = hub
         self.type = type
         self.id = id

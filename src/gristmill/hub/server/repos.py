@@ -8,19 +8,18 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gristmill.errors import FileFormatError, FileMissingError, GristmillError
+from gristmill.errors import FileMissingError, GristmillError
+from gristmill.files.atomic import sweep
 from gristmill.hub.server import pending
 from gristmill.hub.server.access import Access
 from gristmill.hub.server.bucket_files import Buckets
-from gristmill.hub.server.cards import CardCache
 from gristmill.hub.server.errors import Refusal, unreadable
-from gristmill.hub.server.hashing import Hasher
 from gristmill.hub.server.history import FOLDER, History
 from gristmill.hub.server.mirrored import MirroredRepo, mirror_file
 from gristmill.hub.server.moves import Moves
 from gristmill.hub.server.plain import PlainRepo
 from gristmill.hub.server.repo import Repo
-from gristmill.hub.server.settings import read_settings
+from gristmill.hub.server.served_folder import ServedFolder
 from gristmill.hub.server.versioned import VersionedRepo
 from gristmill.hub.server.walk import inside
 from gristmill.logging import get_logger
@@ -49,16 +48,13 @@ def valid_id(repo_id: str) -> bool:
     )
 
 
-class Hub:
-    """A served folder.
+class Hub(ServedFolder):
+    """A served folder and its repositories.
 
     Args:
         folder: Holds ``datasets/ORG/NAME/…`` and the like, and perhaps ``revisions.json`` and ``access.json``.
         tokens: The token file; ``tokens.json`` in the folder if left out.
         anyone_writes: Whether everybody may write if no tokens are known.
-
-    Attributes:
-        upstream: Endpoint of the Hub that what is missing is fetched from; None for none.
 
     Raises:
         FileMissingError: There is no such folder.
@@ -71,12 +67,7 @@ class Hub:
         tokens: str | os.PathLike[str] | None = None,
         anyone_writes: bool = False,
     ) -> None:
-        self.root = Path(folder).resolve()
-        if not self.root.is_dir():
-            raise FileMissingError.from_path(folder, "Name a folder that holds datasets/ORG/NAME/….")
-        self.upstream: str | None = None
-        self.hasher = Hasher()
-        self.cards = CardCache()
+        super().__init__(folder)
         if tokens is not None and not Path(tokens).is_file():
             raise FileMissingError.from_path(
                 tokens, "Name a file of tokens; see the guide on the Hub server."
@@ -85,7 +76,6 @@ class Hub:
         self.access = Access.read(self.root / "access.json", token_file, anyone_writes)
         self.moves = Moves(self.root)
         self.buckets = Buckets(self.root)
-        self._pins = _read_pins(self.root / "revisions.json")
         self._repos: dict[tuple[str, str], Repo] = {}
 
     def find(self, type: str, id: str) -> Repo | None:
@@ -129,22 +119,20 @@ class Hub:
                     yield repo
 
     def look_after(self) -> None:
-        """Hashes the files of all repositories, and removes uploads that no commit came for.
+        """Hashes the files of all repositories, and removes uploads that no commit came for and what is left of deleted ones.
 
         What can't be read or removed now is told to those who ask for it.
         """
         for type in TYPES:
             with contextlib.suppress(Refusal):
+                for organisation in _folders(self.root / type):
+                    with contextlib.suppress(OSError):
+                        sweep(self.root / type / organisation)
                 for repo in self.repos(type):
                     with contextlib.suppress(OSError, GristmillError, Refusal):
                         repo.head()
                         pending.sweep(History(repo.folder))
         self.buckets.look_after()
-
-    def pin(self, type: str, id: str) -> str | None:
-        """Gives the commit id that ``revisions.json`` wants for a repository as it is at the start."""
-        plain = self._pins.get(id) if type == "datasets" else None
-        return self._pins.get(f"{type}/{id}", plain)
 
 
 def _folders(folder: Path) -> list[str]:
@@ -154,17 +142,3 @@ def _folders(folder: Path) -> list[str]:
         return []
     except OSError as error:
         raise unreadable(f"the folder {folder.name}", error) from error
-
-
-def _read_pins(path: Path) -> dict[str, str]:
-    pins = read_settings(path)
-    if pins is None:
-        return {}
-    good = all(isinstance(commit, str) and re.fullmatch(r"[0-9a-f]{40}", commit) for commit in pins.values())
-    if not good:
-        raise FileFormatError.at(
-            "must be an object of repository ids and commits",
-            file=path,
-            remedy='For example {"org/name": "0123…"} with 40 characters 0-9a-f.',
-        )
-    return pins

@@ -31,7 +31,6 @@ from gristmill.hub.server.signing import Signer
 from gristmill.hub.server.snapshots import Snapshot
 
 if TYPE_CHECKING:
-    from gristmill.hub.server.conversion import Converter
     from gristmill.hub.server.mirror import Mirror
 
 _P = ParamSpec("_P")
@@ -71,7 +70,6 @@ class Served:
         self._write_turns: dict[tuple[str, str], anyio.Lock] = {}
         self.signer = Signer()
         self.mirror: Mirror | None = None
-        self.converter: Converter | None = None
 
     async def call(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Runs something that touches the disk in a thread, so that other requests go on."""

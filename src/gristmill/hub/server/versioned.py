@@ -5,18 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from gristmill.hub.server.access import Gated
 from gristmill.hub.server.cards import ServedCard
 from gristmill.hub.server.history import History
 from gristmill.hub.server.repo import Repo, is_commit_prefix
+from gristmill.hub.server.served_folder import ServedFolder
 from gristmill.hub.server.snapshots import Commit, Entry, Kept, Snapshot
 from gristmill.hub.server.state import MAIN
 from gristmill.hub.server.walk import Found, Stamp
-
-if TYPE_CHECKING:
-    from gristmill.hub.server.repos import Hub
 
 _MOST_SNAPSHOTS = 8
 
@@ -30,7 +27,7 @@ class VersionedRepo(Repo):
         id: ``ORG/NAME``.
     """
 
-    def __init__(self, hub: Hub, type: str, id: str) -> None:
+    def __init__(self, hub: ServedFolder, type: str, id: str) -> None:
         super().__init__(hub, type, id)
         self.kept = History(self.folder)
         self._lock = threading.Lock()
