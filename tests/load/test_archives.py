@@ -16,6 +16,7 @@ from gristmill.errors import (
     UnsafePathError,
 )
 from gristmill.load import load_dataset
+from tests.files.test_archive_repeats import tar_of, zip_of
 
 
 def zipped(**files: bytes) -> bytes:
@@ -214,3 +215,31 @@ def test_on_a_hub_too(online, streaming):
         assert said in str(caught.value)
     loaded = load_dataset("org/data", data_files="d.tgz", split="train", streaming=streaming)
     assert list(loaded) == [{"x": 1}]
+
+
+def twice(kind: str) -> bytes:
+    """An archive with two files of one name."""
+    contents = [("a.jsonl", b'{"x": 1}\n'), ("b.jsonl", b'{"x": 2}\n'), ("a.jsonl", b'{"x": 3}\n')]
+    return zip_of(*contents) if kind == "zip" else tar_of(*contents, mode="w:gz" if kind == "tgz" else "w")
+
+
+@pytest.mark.parametrize("where", ["here", "hub"])
+@pytest.mark.parametrize("kind", ["zip", "tar", "tgz"])
+def test_two_files_of_one_name(tmp_path, online, warnings_said, kind, where):
+    """Of a tar the last counts, as for any program; what a zip means by it nobody knows. Prepared and streamed alike."""
+    name = f"train.{kind}"
+    if where == "hub":
+        online({name: twice(kind)})
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / name).write_bytes(twice(kind))
+    place = "org/data" if where == "hub" else str(tmp_path / "data")
+    for streaming in (False, True):
+        if kind == "zip":
+            with pytest.raises(
+                (FileFormatError, DatasetGenerationError), match=r'two files of the name "a\.jsonl"'
+            ):
+                list(load_dataset(place, split="train", streaming=streaming))
+            continue
+        rows = list(load_dataset(place, split="train", streaming=streaming))
+        assert rows == [{"x": 3}, {"x": 2}]
+        assert any("the last one counts, as in any tar" in said for said in warnings_said())

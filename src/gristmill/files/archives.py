@@ -25,6 +25,7 @@ from typing import IO, Any
 from gristmill.errors import DataError, FileError, FileMissingError, UnsafePathError, suggest
 from gristmill.files import archives_7z, archives_tar, archives_zip
 from gristmill.files.archive_members import Bounds, Member, refuse_other_kind
+from gristmill.files.archive_repeats import Repeats
 from gristmill.files.atomic import atomic_folder
 from gristmill.files.borders import writing
 from gristmill.files.compression import DecompressedFile, detect_compression
@@ -113,7 +114,7 @@ def list_members(path: Path, name: object = None) -> list[Member]:
         name: What to call it in errors; its path if left out.
 
     Returns:
-        The members; a name that is there twice is listed twice.
+        The members; a name that is there twice is listed twice (`extract_archive` says which counts).
 
     Raises:
         FileMissingError: There is no such file.
@@ -159,7 +160,9 @@ def index_archive(
         return None
     found: dict[str, Member] = {}
     links: dict[str, str] = {}
+    repeats = Repeats(name, last_counts=archives_tar.is_header(head))
     for member in members:
+        repeats.add(member)
         if member.link:
             links[member.name] = member.link
         else:
@@ -167,6 +170,7 @@ def index_archive(
             found[member.name] = member
         if not goes_on():
             return None
+    repeats.tell()
     for link, target in _resolve_links(links, found, name):
         found[link] = found[target]
     for inside in found:
@@ -206,7 +210,7 @@ def open_member(path: Path, member: str | Member, name: object = None) -> IO[byt
     Args:
         path: The archive.
         member: Its name in the archive, or what `list_members` gave, which finds it in a tar at once. Of a name that is
-            there twice, the last is meant, as it is when the archive is extracted.
+            there twice, that is meant which `extract_archive` would write.
         name: What to call the archive in errors; its path if left out.
 
     Returns:
@@ -224,11 +228,17 @@ def open_member(path: Path, member: str | Member, name: object = None) -> IO[byt
         room = _room(file, label)
         bounds = Bounds(file, label)
         if isinstance(member, str):
-            listed = {found.name: found for found in room.list_members(file, label, bounds)}
+            listed: dict[str, Member] = {}
+            repeats = Repeats(label, last_counts=room is archives_tar)
+            for found in room.list_members(file, label, bounds):
+                if found.name == member:
+                    repeats.add(found)
+                listed[found.name] = found
             if member not in listed:
                 raise FileMissingError(
                     f'There is no file "{member}" in the archive {label}. {suggest(member, listed)}'
                 )
+            repeats.tell()
             member = listed[member]
             file.seek(0)
         opened: IO[bytes] = room.open_member(file, label, bounds, member)
@@ -240,6 +250,9 @@ def open_member(path: Path, member: str | Member, name: object = None) -> IO[byt
 
 def extract_archive(path: Path, folder: Path, name: object = None, durable: bool = True) -> Path:
     """Extracts an archive into a folder, which appears when it is whole and replaces what was there.
+
+    Of files with the same name in a tar the last one counts, which a warning tells; in a zip or 7z archive they are an
+    error, unless they are the same.
 
     Args:
         path: The archive.
@@ -268,16 +281,19 @@ def extract_archive(path: Path, folder: Path, name: object = None, durable: bool
     """
     label = path if name is None else name
     with _opened(path, label) as file:
-        _room(file, label)  # no folder is made for what is no archive
+        room = _room(file, label)  # no folder is made for what is no archive
+        repeats = Repeats(label, last_counts=room is archives_tar)
         with atomic_folder(folder, durable) as inside:
             written: dict[str, Path] = {}
             links: dict[str, str] = {}
             for member, content in _iter_opened(file, label, with_links=True):
+                repeats.add(member)
                 if content is None:
                     links[member.name] = member.link
                 else:
                     links.pop(member.name, None)
                     _write_member(inside, member.name, content, written, label)
+            repeats.tell()
             _make_links(inside, links, written, label)
     return folder
 

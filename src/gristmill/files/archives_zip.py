@@ -40,7 +40,8 @@ def list_members(file: IO[bytes], label: object, bounds: Bounds) -> list[Member]
     """Lists the files; see `archives.list_members`."""
     with _reading(label):
         archive = zipfile.ZipFile(file)
-        return [member for member, _ in _members(archive, label, bounds) if not member.link]
+        members = _members(archive, label, bounds)
+        return [replace(member, entry=entry) for member, entry in members if not member.link]
 
 
 def index_members(file: IO[bytes], label: object, bounds: Bounds) -> list[Member]:
@@ -102,7 +103,10 @@ def iter_members(file: IO[bytes], label: object, bounds: Bounds) -> Iterator[tup
         archive = zipfile.ZipFile(file)
         members = list(_members(archive, label, bounds))
     for member, entry in members:
-        yield member, None if member.link else _opened(archive, entry, member.name, label, bounds)
+        yield (
+            replace(member, entry=entry),
+            None if member.link else _opened(archive, entry, member.name, label, bounds),
+        )
 
 
 def open_member(file: IO[bytes], label: object, bounds: Bounds, member: Member) -> IO[bytes]:
