@@ -11,6 +11,7 @@ import gristmill.cli.download
 import gristmill.cli.extract
 import gristmill.cli.fetch_decisions
 import gristmill.cli.hub_download
+import gristmill.cli.hub_gc
 import gristmill.cli.hub_mirror
 import gristmill.cli.hub_push
 import gristmill.cli.hub_serve

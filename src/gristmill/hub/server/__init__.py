@@ -36,8 +36,9 @@ from gristmill.optional import require
 if TYPE_CHECKING:
     from gristmill.hub.server.app import App
     from gristmill.hub.server.copying import MirroredRevision
+    from gristmill.hub.server.garbage import Collected
 
-__all__ = ["create_app", "mirror_repo", "serve", "serve_in_thread"]
+__all__ = ["collect_garbage", "create_app", "mirror_repo", "serve", "serve_in_thread"]
 
 
 def create_app(
@@ -317,3 +318,38 @@ def mirror_repo(
     return copy_repo(
         repo_id, folder, revisions, repo_type, include, exclude, endpoint, token, max_workers, check
     )
+
+
+def collect_garbage(
+    folder: str | os.PathLike[str], repos: Sequence[str] = (), *, dry_run: bool = False
+) -> list[Collected]:
+    """Frees what no branch, tag or pull request of the repositories in a folder reaches any more.
+
+    A commit that was squashed away, or whose branch was deleted, stays readable by its id until then. Contents that were
+    uploaded within a day, or that a client was told within a day to be there, stay: their commit may be on its way. Servers
+    of the folder may run meanwhile; a repository that is damaged is left as it is.
+
+    Args:
+        folder: The folder that is served.
+        repos: Ids of the repositories to look at, with their type before them (``models/ORG/NAME``) unless they are
+            datasets; all if there are none.
+        dry_run: Only say what would be freed.
+
+    Returns:
+        The repositories in which there is something, or that were left as they are.
+
+    Raises:
+        MissingDependencyError: The extra ``server`` is not installed.
+        FileMissingError: There is no such folder.
+        InvalidArgumentError: There is no such repository.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     collect_garbage(folder)
+        []
+    """
+    require("starlette", "`gristmill hub gc`")
+    from gristmill.hub.server.garbage import collect
+
+    return collect(folder, repos, dry_run)
