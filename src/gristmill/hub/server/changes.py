@@ -183,6 +183,8 @@ def commit(
         history.sync(contents)
         made = add_commit(history, base, changed, header, author)
         if not create_pr:
+            # Those who read go on with the files before until those after are at hand.
+            repo.named(made)
             history.write_state(moved_ref(state, ref, made))
             pending.settle(history, contents, note)
             return Committed(made)

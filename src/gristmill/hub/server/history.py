@@ -68,6 +68,7 @@ class History:
 
     def __init__(self, repo: Path) -> None:
         self.folder = repo / FOLDER
+        self._objects = self.folder / "objects"
         self._state: tuple[Stamp, RepoState] | None = None
         self._links: dict[str, int] | None = None
         self._commits: OrderedDict[str, Commit] = OrderedDict()
@@ -194,7 +195,7 @@ class History:
 
     def object(self, id: str) -> Path:
         """Gives where a content is, or would be."""
-        return self.folder / "objects" / id[:2] / id
+        return self._objects / f"{id[:2]}/{id}"
 
     def has(self, id: str, size: int | None = None) -> bool:
         """Says whether a content is there, whole and unchanged."""
@@ -204,7 +205,7 @@ class History:
     def size(self, id: str) -> int | None:
         """Gives the bytes of a content; None if it is not there, or was changed behind the history's back."""
         try:
-            status = self.object(id).stat()
+            status = os.stat(f"{self._objects}/{id[:2]}/{id}")  # noqa: PTH116  # asked for each of very many
         except FileNotFoundError:
             return None
         return status.st_size if self.linked(id) in (None, status.st_mtime_ns) else None
@@ -263,6 +264,21 @@ class History:
         temporary.replace(final)
         if durable:
             sync_folder(final.parent)
+
+    def adopt_all(self, folder: Path, ids: Iterable[str]) -> None:
+        """Makes the files in a folder, named by their ids, checked and synced, the contents with these ids.
+
+        The disk has their names when `sync` says so.
+        """
+        start = ""
+        for id in sorted(ids):
+            if not start or not id.startswith(start):
+                start = id[:2]
+                self.inside("objects", start)
+            if self.linked(id) is not None:
+                self.adopt(folder / id, id, durable=False)
+            else:
+                os.replace(f"{folder}/{id}", f"{self._objects}/{start}/{id}")  # noqa: PTH105  # of very many
 
     def sync(self, ids: Iterable[str]) -> None:
         """Waits until the disk has the names of contents, which another process may just have given them.

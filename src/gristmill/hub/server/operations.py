@@ -20,6 +20,7 @@ from gristmill.hub.server.walk import HIDDEN_FOLDERS
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT_PREFIX = re.compile(r"[0-9a-f]{7,40}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LONGEST_PATH = 1024
 _LONGEST_NAME = 255
 _LONGEST_TEXT = 64 * 1024
@@ -87,7 +88,7 @@ def check_commit_path(path: Any) -> str:
         raise bad_request(f"The path {shorten(path)} can't be used: it is inside a folder of tools.")
     if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts):
         raise bad_request(f"The path {shorten(path)} is too long.")
-    if any(ord(char) < 32 or ord(char) == 127 for char in path):
+    if _CONTROL.search(path):
         raise bad_request(f"The path {shorten(path)} has control characters in it.")
     return path
 
