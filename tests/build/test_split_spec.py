@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 from gristmill.build.split_spec import SplitPart, in_shape, parse_split, wanted_parts
 from gristmill.errors import InvalidArgumentError, SplitNotFoundError
 from gristmill.splits import ReadInstruction, Split, percent
+from gristmill.splits.slices import check_rows
 
 
 @pytest.mark.parametrize(
@@ -22,6 +25,10 @@ from gristmill.splits import ReadInstruction, Split, percent
         ("train[:10%](pct1_dropremainder)", range(20)),
         ("train[10:50%]", range(20, 100)),
         ("train[10%:-5]", range(20, 190)),
+        ("train[:" + "9" * 5000 + "]", range(200)),
+        ("train[-" + "9" * 30 + ":]", range(200)),
+        ("train[" + "9" * 30 + ":]", range(200, 200)),
+        ("train[:-999]", range(0)),
     ],
 )
 def test_slices(text, rows):
@@ -44,11 +51,50 @@ def test_parts_are_joined():
 
 @pytest.mark.parametrize(
     "text",
-    ["train[5]", "train[:50.5%]", "train[:101%]", "", "+", "a b", "train[%:]", "train[:9" + "9" * 30 + "]"],
+    [
+        "train[5]",
+        "train[:50.5%]",
+        "train[:101%]",
+        "",
+        "+",
+        "a b",
+        "train[%:]",
+        "train[999...:]",
+        "train[:" + "9" * 30 + "%]",
+    ],
 )
 def test_what_is_no_slice(text):
     with pytest.raises(InvalidArgumentError, match="split="):
         parse_split(text)
+
+
+def test_what_is_no_slice_says_which_forms_there_are_and_which_splits():
+    with pytest.raises(InvalidArgumentError) as caught:
+        wanted_parts("train[999...:]", ["train", "test"])
+    assert str(caught.value) == (
+        "split='train[999...:]' can't be used: expected a split name, or slices by rows (\"train[100:200]\", "
+        '"train[-5:]") or whole percents ("train[:10%]"), several joined by "+". The splits are: train, test.'
+    )
+    for text in ("train[:101%]", "train[-101%:]", "train[200%:]", "train[:" + "9" * 30 + "%]"):
+        with pytest.raises(InvalidArgumentError, match=r"percentages from -100% to 100%\.$"):
+            wanted_parts(text, ["train"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["train[10:]", "train[999:]", "train[5:3]", "train[:0]", "train[:-10]", "train[-3:-5]", "train[:4%]"],
+)
+def test_a_slice_that_means_no_rows_says_how_many_there_are(text):
+    with pytest.raises(InvalidArgumentError) as caught:
+        check_rows(parse_split(text), {"train": 10})
+    assert str(caught.value) == (
+        f"split='{text}' can't be used: expected a slice that means at least one row; train has 10 rows."
+    )
+    check_rows(parse_split(f"{text}+train[:1]"), {"train": 10})
+    check_rows(parse_split(f"{text}"), {"train": 0})
+    both = parse_split("train[10:]+test[5:]")
+    with pytest.raises(InvalidArgumentError, match=r"train has 10 rows, test has 1,200 rows\.$"):
+        check_rows([both[0], replace(both[1], start=1200)], {"train": 10, "test": 1200})
 
 
 def test_dropping_the_remainder_needs_a_hundred_rows():

@@ -221,3 +221,32 @@ def test_files_that_change_while_they_are_read(folder, tmp_path, monkeypatch, ch
 def test_folder_of_the_cache_that_is_no_path(folder):
     with pytest.raises(InvalidArgumentError, match="cache_dir="):
         load_dataset(str(folder), cache_dir="a\0b")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_slices_at_and_beyond_the_ends(tmp_path, streaming):
+    """Bounds are clamped; a slice that means no row at all is an error, as in `datasets`."""
+    file = tmp_path / "a.csv"
+    file.write_text("a\n" + "".join(f"{row}\n" for row in range(10)))
+
+    def rows(split):
+        return [
+            row["a"] for row in load_dataset("csv", data_files=str(file), split=split, streaming=streaming)
+        ]
+
+    assert rows("train[8:999]") == [8, 9]
+    assert rows("train[8:99999999999999999999]") == [8, 9]
+    assert rows("train[:3]+train[5:3]") == [0, 1, 2]
+    for split in ("train[5:3]", "train[:0]", "train[-3:-5]", "train[4:4]"):
+        with pytest.raises(InvalidArgumentError, match=r"expected a slice that means at least one row"):
+            rows(split)
+    if streaming:
+        for split in ("train[-3:]", "train[:50%]"):
+            with pytest.raises(InvalidArgumentError, match=r"Without streaming=True it can be used"):
+                rows(split)
+        assert rows("train[999:]") == []  # nobody knows how many there are
+        return
+    assert rows("train[-999:2]") == [0, 1]
+    for split in ("train[999:]", "train[:-999]", "train[99999999999999999999:]", "train[:4%]"):
+        with pytest.raises(InvalidArgumentError, match=r"at least one row; train has 10 rows\."):
+            rows(split)

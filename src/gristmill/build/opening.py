@@ -28,6 +28,7 @@ from gristmill.features.columnless import concat_tables
 from gristmill.files.borders import reading
 from gristmill.info import DatasetInfo
 from gristmill.splits import SplitInfo
+from gristmill.splits.slices import check_rows
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.origins import Origins
 
@@ -179,9 +180,13 @@ def join_parts(parts: Sequence[SplitPart], opened: Mapping[str, OpenSplit]) -> O
 
     Returns:
         Rows over the same files; nothing is copied.
+
+    Raises:
+        InvalidArgumentError: The slices mean no rows, although their splits have some.
     """
     if len(parts) == 1 and parts[0].whole:
         return opened[parts[0].split].all_rows()
+    check_rows(parts, {part.split: opened[part.split].table.num_rows for part in parts})
     tables, origins, names = [], [], []
     for part in parts:
         split = opened[part.split]

@@ -65,13 +65,15 @@ def wanted_parts(split: object, known: Sequence[str], where: str = "") -> list[S
         text = str(split)
         # A name is a name, whatever characters are in it.
         single = text in known or text == "all"
-        parts = [SplitPart(text)] if single else parse_split(text)
+        parts = [SplitPart(text)] if single else parse_split(text, known)
     elif isinstance(split, ReadInstruction):
         parts = list(split._parts)
     elif isinstance(split, SplitBase):
         parts = list(split.parts)
     else:
-        raise InvalidArgumentError.from_value("split", split, GRAMMAR)
+        raise InvalidArgumentError.from_value(
+            "split", split, f"{GRAMMAR}. The splits are: {', '.join(known)}"
+        )
     wanted = []
     for part in parts:
         if part.split == "all" and part.split not in known:

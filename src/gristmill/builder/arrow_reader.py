@@ -13,6 +13,7 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.info import DatasetInfo
 from gristmill.splits import SplitInfo
 from gristmill.splits.infos import file_instructions
+from gristmill.splits.slices import check_rows
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.making import describe
 
@@ -91,9 +92,11 @@ class ArrowReader:
 
         Raises:
             SplitNotFoundError: There is no such split.
+            InvalidArgumentError: The slices mean no rows, although their splits have some.
         """
         known = {str(split.name): split for split in split_infos}
         parts = wanted_parts(instructions, list(known), name)
+        check_rows(parts, {part.split: known[part.split].num_examples for part in parts})
         named = [
             (
                 SplitInfo(**{**vars(known[part.split]), "dataset_name": name}),

@@ -13,7 +13,7 @@ from gristmill.iterable.opening import files_of_source
 from gristmill.iterable.sources import Rows
 from gristmill.load.finding import Found
 from gristmill.splits import NamedSplit
-from gristmill.splits.slices import SplitPart
+from gristmill.splits.slices import SplitPart, check_rows
 from gristmill.table.making import describe
 from gristmill.table.view import View
 
@@ -31,12 +31,15 @@ def stream_found(found: Found, split: Any, skips: bool = False) -> Any:
 
     Raises:
         SplitNotFoundError: There is no such split.
-        InvalidArgumentError: A slice counts from the end or in percent, and nobody knows how many rows there are.
+        InvalidArgumentError: A slice counts from the end or in percent, and nobody knows how many rows there are; or it means
+            no rows.
     """
 
     def one(wanted: Any) -> IterableDataset:
         parts = wanted_parts(wanted, found.known, found.where)
-        nodes = [_part(_node(found, part.split, skips), part) for part in parts]
+        whole = [_node(found, part.split, skips) for part in parts]
+        _check_rows(parts, whole)
+        nodes = [_part(node, part) for node, part in zip(whole, parts, strict=True)]
         node = nodes[0] if len(nodes) == 1 else plans.plan_concatenation(nodes, 0)
         return IterableDataset(node, _info(found, parts), NamedSplit(parts[0].split))
 
@@ -59,6 +62,18 @@ def _node(found: Found, split: str, skips: bool) -> Node:
     return Rows.of_view(View.from_table(table, rows.cache_files), features)
 
 
+def _check_rows(parts: list[SplitPart], nodes: list[Node]) -> None:
+    if any(part.whole for part in parts):  # how many rows there are may take time to find out
+        return
+    sizes = {part.split: node.num_rows for part, node in zip(parts, nodes, strict=True)}
+    known = {name: rows for name, rows in sizes.items() if rows is not None}
+    if len(known) == len(sizes):
+        check_rows(parts, known)
+    elif all(part.is_nothing for part in parts):
+        expected = "a slice that means at least one row; it ends where it begins, or before"
+        raise InvalidArgumentError.from_value("split", "+".join(part.text for part in parts), expected)
+
+
 def _part(node: Node, part: SplitPart) -> Node:
     if part.whole:
         return node
@@ -72,6 +87,6 @@ def _part(node: Node, part: SplitPart) -> Node:
         raise InvalidArgumentError.from_value(
             "split",
             part.text,
-            "a slice by row numbers from the start: a stream of these files can't tell how many there are",
+            "a slice by row numbers from the start: a stream of these files can't tell how many there are. Without streaming=True it can be used",
         )
     return plans.plan_skip(node if stop is None else plans.plan_take(node, max(start, stop)), start)

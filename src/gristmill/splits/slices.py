@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gristmill.errors import InvalidArgumentError
 
-__all__ = ["SplitPart", "parse_split"]
+__all__ = ["SplitPart", "check_rows", "parse_split"]
 
 _PART = re.compile(
     r"(?P<split>\w[\w.-]*)"
     r"(?:\[(?P<start>-?[0-9]+)?(?P<start_percent>%)?:(?P<stop>-?[0-9]+)?(?P<stop_percent>%)?\])?"
     r"(?:\((?P<rounding>closest|pct1_dropremainder)\))?"
 )
-GRAMMAR = 'a split name, or slices such as "train[:10%]" or "train[100:200]+test"'
+GRAMMAR = (
+    'a split name, or slices by rows ("train[100:200]", "train[-5:]") or whole percents ("train[:10%]"), several joined '
+    'by "+"'
+)
+_PERCENTS = "percentages from -100% to 100%"
 _MOST_DIGITS = 18
+_MOST_ROWS = 10**_MOST_DIGITS
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,17 @@ class SplitPart:
     def whole(self) -> bool:
         """Whether all rows are meant."""
         return self.start is None and self.stop is None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it means no rows, however many the split has.
+
+        Example:
+            >>> [part.is_nothing for part in parse_split("train[5:3]+train[-3:]+train[:0]+train[:-3]")]
+            [True, False, True, False]
+        """
+        start, stop = self.start or 0, self.stop
+        return stop is not None and (start < 0) == (stop < 0) and stop <= start
 
     @property
     def text(self) -> str:
@@ -92,11 +109,13 @@ class SplitPart:
         return min(max(row + number if bound < 0 else row, 0), number)
 
 
-def parse_split(text: str) -> list[SplitPart]:
+def parse_split(text: str, known: Sequence[str] = ()) -> list[SplitPart]:
     """Reads a value of ``split=``.
 
     Args:
-        text: One or more parts joined by ``+``. A percent sign at one end of a slice holds for both.
+        text: One or more parts joined by ``+``. A percent sign at one end of a slice holds for both. Row numbers beyond the
+            end, however large, mean the end.
+        known: The splits there are, for the error.
 
     Returns:
         The parts in order.
@@ -108,18 +127,19 @@ def parse_split(text: str) -> list[SplitPart]:
         >>> [part.split for part in parse_split("train[:100]+test")]
         ['train', 'test']
     """
-    return [_parse_part(piece.strip(" "), text) for piece in text.split("+")]
+    splits = f" The splits are: {', '.join(known)}" if known else ""
+    return [_parse_part(piece.strip(" "), text, splits) for piece in text.split("+")]
 
 
-def _parse_part(piece: str, text: str) -> SplitPart:
+def _parse_part(piece: str, text: str, splits: str) -> SplitPart:
     match = _PART.fullmatch(piece)
     if match is None:
-        raise InvalidArgumentError.from_value("split", text, GRAMMAR)
+        raise InvalidArgumentError.from_value("split", text, f"{GRAMMAR}.{splits}".removesuffix("."))
     percent = False
     for end in ("start", "stop"):
         if match[f"{end}_percent"] is not None:
             if match[end] is None:
-                raise InvalidArgumentError.from_value("split", text, GRAMMAR)
+                raise InvalidArgumentError.from_value("split", text, f"{GRAMMAR}.{splits}".removesuffix("."))
             percent = True
     start, stop = (_bound(match[end], percent, text) for end in ("start", "stop"))
     drop_remainder = percent and match["rounding"] == "pct1_dropremainder"
@@ -129,6 +149,35 @@ def _parse_part(piece: str, text: str) -> SplitPart:
 def _bound(digits: str | None, percent: bool, text: str) -> int | None:
     if digits is None:
         return None
-    if len(digits) > _MOST_DIGITS or (percent and abs(int(digits)) > 100):
-        raise InvalidArgumentError.from_value("split", text, "percentages from -100% to 100%")
-    return int(digits)
+    bound: int
+    if len(digits) > _MOST_DIGITS:
+        bound = -_MOST_ROWS if digits.startswith("-") else _MOST_ROWS
+    else:
+        bound = int(digits)
+    if percent and abs(bound) > 100:
+        raise InvalidArgumentError.from_value("split", text, _PERCENTS)
+    return bound
+
+
+def check_rows(parts: Sequence[SplitPart], sizes: Mapping[str, int]) -> None:
+    """Makes sure that slices mean rows, where their splits have any.
+
+    Args:
+        parts: The parts of a value of ``split=``.
+        sizes: The rows of each split.
+
+    Raises:
+        InvalidArgumentError: They mean none.
+
+    Example:
+        >>> check_rows(parse_split("train[8:20]"), {"train": 10})
+        >>> check_rows(parse_split("train[10:20]"), {"train": 10})
+        Traceback (most recent call last):
+        gristmill.errors.InvalidArgumentError: split='train[10:20]' can't be used: expected ... train has 10 rows.
+    """
+    named = {part.split: sizes[part.split] for part in parts}
+    if not any(named.values()) or any(part.rows(sizes[part.split]) for part in parts):
+        return
+    has = ", ".join(f"{name} has {rows:,} rows" for name, rows in named.items())
+    text = "+".join(part.text for part in parts)
+    raise InvalidArgumentError.from_value("split", text, f"a slice that means at least one row; {has}")
