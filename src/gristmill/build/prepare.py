@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -114,7 +115,7 @@ def lock_of(folder: Path) -> Path:
 
 def is_prepared(folder: Path) -> bool:
     """Says whether a folder of the cache is there; there is no half of one."""
-    return (folder / config.DATASET_INFO_FILENAME).is_file()
+    return os.path.isfile(f"{folder}{os.sep}{config.DATASET_INFO_FILENAME}")  # noqa: PTH113  # at each load
 
 
 def _build(source: SplitSource, folder: Path, force: bool, num_proc: int | None, checksums: bool) -> None:

@@ -161,7 +161,7 @@ def sweep_lock(path: Path) -> None:
     Args:
         path: As for `lock`.
     """
-    if path.exists() or path.with_name(f"{path.name}.owner").exists():
+    if os.path.exists(path) or os.path.exists(f"{path}.owner"):  # noqa: PTH110  # at each load
         with contextlib.suppress(FileError), lock(path, timeout=0):
             pass
 
