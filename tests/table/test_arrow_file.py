@@ -188,3 +188,33 @@ def test_a_full_disk_is_told_also_where_a_checksum_is_taken(tmp_path, monkeypatc
     ):
         writer.write_table(table)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_mapped_file_stays_as_long_as_some_of_it_is_used(tmp_path):
+    path = tmp_path / "a.arrow"
+    write_arrow(path, pa.table({"x": list(range(1000)), "t": ["abc"] * 1000}))
+    allocated = pa.total_allocated_bytes()
+    table = open_arrow(path)
+    assert pa.total_allocated_bytes() == allocated  # what was read is in no memory of ours
+    part = table["x"].slice(990)
+    path.unlink()
+    del table
+    assert part.to_pylist() == list(range(990, 1000))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
+def test_files_that_are_mapped_are_not_kept_open(tmp_path):
+    paths = [tmp_path / f"{number}.arrow" for number in range(20)]
+    for number, path in enumerate(paths):
+        write_arrow(path, pa.table({"x": [number]}))
+    table = open_many(paths)
+    held = {str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.exists()}
+    assert not held & set(map(str, paths))
+    assert table["x"].to_pylist() == list(range(20))
+
+
+def test_a_schema_that_is_not_as_expected_is_no_harm(tmp_path):
+    path = tmp_path / "a.arrow"
+    write_arrow(path, pa.table({"x": [1]}))
+    for schema in (pa.schema({"x": pa.int64()}), pa.schema({"y": pa.string()})):
+        assert open_arrow(path, schema=schema).to_pylist() == [{"x": 1}]

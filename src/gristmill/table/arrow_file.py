@@ -19,6 +19,7 @@ from typing_extensions import Self
 from gristmill.errors import FileFormatError
 from gristmill.features.columnless import concat_tables
 from gristmill.features.foreign import own_types
+from gristmill.features.soundness import check_soundness
 from gristmill.features.visit import map_leaves
 from gristmill.files.atomic import sync_folder, temporary_name
 from gristmill.files.borders import reading, writing
@@ -238,7 +239,12 @@ def write_arrow(path: str | os.PathLike[str], table: pa.Table) -> None:
         writer.write_table(table)
 
 
-def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: Check | None = None) -> pa.Table:
+def open_arrow(
+    path: str | os.PathLike[str],
+    in_memory: bool = False,
+    check: Check | None = None,
+    schema: pa.Schema | None = None,
+) -> pa.Table:
     """Opens an Arrow IPC stream (or file) as a table.
 
     Args:
@@ -246,6 +252,7 @@ def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: Che
         in_memory: Read the file into memory instead of mapping it.
         check: For a file that did not come out of this cache, see `Check`: what points outside, as in a damaged or
             hostile file, would end the process later on.
+        schema: What its schema is expected to be, of our own types; only where it is another are its types looked at.
 
     Returns:
         The table; unless `in_memory`, its columns lie in the mapped file and take no memory of their own.
@@ -255,7 +262,7 @@ def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: Che
         FileFormatError: The file is damaged, cut off, or not Arrow.
     """
     with reading(path, "Arrow"):
-        source = pa.OSFile(str(path), "rb") if in_memory else pa.memory_map(str(path), "rb")
+        source = pa.OSFile(str(path), "rb") if in_memory else _map(path)
         size = source.size()
         head = source.read(len(_FILE_MAGIC)) if size else b""
         if head == _FILE_MAGIC:
@@ -276,7 +283,23 @@ def open_arrow(path: str | os.PathLike[str], in_memory: bool = False, check: Che
         if check is not None:
             for column in table.columns:
                 _check(column, check)
-    return own_types(table)
+    as_expected = schema is not None and table.schema.equals(schema, check_metadata=True)
+    return table if as_expected else own_types(table)
+
+
+def _map(path: str | os.PathLike[str]) -> pa.NativeFile:
+    """Maps a file so that reading from it is nothing but looking at memory.
+
+    A file of `pyarrow.memory_map` asks the system, for each piece that is read from it, to fetch the start of that piece
+    from the disk ahead of its use. To open a file is not to use its rows, and that takes ten times as long as all else.
+    """
+    source = pa.memory_map(str(path), "rb")
+    size = source.size()
+    if not size:
+        return source
+    # The first byte keeps all of the mapping, which outlives the open file.
+    first = source.read_buffer(1)
+    return pa.BufferReader(pa.foreign_buffer(first.address, size, first))
 
 
 def has_end_mark(head: bytes, end: bytes) -> bool:
@@ -304,7 +327,7 @@ def _check(column: pa.ChunkedArray, check: Check) -> None:
             # Extension types beside texts have no such view: then all is looked at.
             with contextlib.suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid):
                 view = chunk.view(seen)
-        view.validate(full=True)
+        check_soundness(view)
 
 
 def _bytes_type(leaf: pa.DataType) -> pa.DataType:
