@@ -277,3 +277,30 @@ def test_examples_and_columns_of_the_wrong_shape(wrong):
                 call(wrong, "c")
     with pytest.raises(InvalidArgumentError, match="max_depth"):
         features.flatten("2")
+
+
+def test_a_copy_shares_nothing_that_can_be_changed():
+    features = Features(
+        {
+            "a": Value("timestamp[s]", id="i"),
+            "b": ClassLabel(names=["x", "y"]),
+            "c": List({"d": Value("string")}, length=2),
+            "e": LargeList([Value("int8")]),
+            "f": {"g": Array2D((1, 2), "int8"), "h": Json()},
+            "i": Translation(["de", "en"]),
+        }
+    )
+    plain, schema = features.to_dict(), features.arrow_schema
+    made = features.copy()
+    assert made == features
+    assert made.arrow_schema.equals(schema, check_metadata=True)
+    made["a"].dtype = "int8"
+    made["b"].names.append("z")
+    made["c"].feature["d"] = Value("bool")
+    made["e"].feature.feature.id = "j"
+    made["f"]["g"].dtype = "int16"
+    del made["f"]["h"]
+    del made["i"]
+    assert features.to_dict() == plain
+    assert features.arrow_schema.equals(schema, check_metadata=True)
+    assert features["b"].str2int("y") == 1

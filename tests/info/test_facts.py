@@ -73,5 +73,18 @@ def test_copies_and_updates():
     info, other = full(), DatasetInfo(description="e")
     assert info.copy() == info
     assert info.copy().features is not info.features
+    many = DatasetInfo(
+        post_processed={"a": [{"b": 1}]},
+        download_checksums={"f": {"num_bytes": 1, "checksum": None}},
+        splits=SplitDict({"train": SplitInfo("train", shard_lengths=[1, 2])}),
+    )
+    made = many.copy()
+    assert made == many
+    made.post_processed["a"][0]["b"] = 2
+    made.download_checksums["f"]["num_bytes"] = 2
+    made.splits["train"].shard_lengths.append(3)
+    assert many.post_processed == {"a": [{"b": 1}]}
+    assert many.download_checksums["f"]["num_bytes"] == 1
+    assert many.splits["train"].shard_lengths == [1, 2]
     info.update(other)
     assert (info.description, info.download_size) == ("e", 7)

@@ -51,7 +51,7 @@ def use_in_place(source: SplitSource, paths: Sequence[Path], folder: Path) -> Wr
         features = settle_features(job, files) if source.features is None else source.features
         rows, size = [], 0
         for file in files:
-            table = with_columns(open_arrow(file.path, check="values"), features)
+            table = with_columns(open_arrow(file.path, check="values"), features.arrow_schema)
             if table is None:
                 return None
             _check_values(table, features, file)
@@ -62,14 +62,15 @@ def use_in_place(source: SplitSource, paths: Sequence[Path], folder: Path) -> Wr
     return WrittenSplit(features, list(paths), rows, size, rows, origins_of(source, runs), in_place=True)
 
 
-def with_columns(table: pa.Table, features: Features) -> pa.Table | None:
+def with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
     """Gives a table the exact schema of features without touching a value, or None if that can't be.
 
     Args:
         table: The rows of an Arrow file; only whether columns may be null, and metadata, may differ.
-        features: The columns of the split.
+        schema: `arrow_schema` of the features of the split.
     """
-    schema = features.arrow_schema
+    if table.schema.equals(schema, check_metadata=True):
+        return table
     if table.schema.names != schema.names or table.schema.types != schema.types:
         return None
     if not schema.names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def _features(features: Features | None) -> Any:
     return None if features is None else [[name, value] for name, value in features.to_dict().items()]
 
 
+@lru_cache(1024)
 def safe_name(name: str) -> str:
     """Makes a folder or file name out of any text.
 
@@ -68,7 +70,8 @@ def split_folder(source: SplitSource, cache: Path) -> Path:
         source: The split.
         cache: The datasets cache, usually `config.HF_DATASETS_CACHE`.
     """
-    return cache / safe_name(source.place) / safe_name(source.config) / _VERSION / split_key(source)
+    # In one go: it is done at each load, and takes four times as long step by step.
+    return cache.joinpath(safe_name(source.place), safe_name(source.config), _VERSION, split_key(source))
 
 
 def shard_stem(dataset: str, split: str) -> str:

@@ -108,7 +108,8 @@ def find_local(pattern: str, base: Path | None, folders: dict[str, str]) -> list
         base: Where relative paths start.
         folders: See `local_file`.
     """
-    path = Path(os.path.expanduser(pattern))  # noqa: PTH111  # as `expand_home`; one path is made for each of many files
+    # As `expand_home`; one path is made for each of many files.
+    path = Path(os.path.expanduser(pattern) if pattern[:1] == "~" else pattern)  # noqa: PTH111
     path = path if base is None else base / path
     try:
         status = os.lstat(path)
@@ -150,7 +151,9 @@ def local_file(path: Path, name: str | None = None, folders: dict[str, str] | No
 
 
 def _described(path: Path, name: str | None, where: str, status: os.stat_result) -> DataFile:
-    label = printable(name or str(path))
+    label = name or str(path)
+    if not label.isascii():
+        label = printable(label)
     return DataFile(label, f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
 
 
@@ -179,8 +182,9 @@ def printable(name: str) -> str:
 
 def _real_path(file: Path, folders: dict[str, str]) -> str:
     """Follows links in the folders of a file that is none itself: most files of a split lie in one folder."""
-    folder, name = os.path.split(file)
+    folder, name = os.path.split(str(file))
     known = folders.get(folder)
     if known is None:
-        known = folders[folder] = os.path.realpath(folder)
-    return os.path.join(known, name)  # noqa: PTH118  # a path of its own would be made for each file
+        # With what separates it from the names in it: a path of its own would be made for each file.
+        known = folders[folder] = os.path.join(os.path.realpath(folder), "")  # noqa: PTH118
+    return known + name

@@ -7,9 +7,7 @@ marks, numbers of rows and columns are compared, which costs the same for a file
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,14 +16,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from gristmill import config
+from gristmill.build.folder_record import read_record
 from gristmill.build.in_place import with_columns
-from gristmill.build.prepare import ORIGINS_FILENAME
-from gristmill.build.shards import read_shards
 from gristmill.build.split_spec import SplitPart
 from gristmill.errors import FileFormatError
 from gristmill.features import Features
 from gristmill.features.columnless import concat_tables
-from gristmill.files.borders import reading
 from gristmill.info import DatasetInfo
 from gristmill.splits import SplitInfo
 from gristmill.splits.slices import check_rows
@@ -103,72 +99,36 @@ def open_prepared(
         FileError: A file is missing.
         FileFormatError: A file is damaged.
     """
-    info, split = _read_info(folder)
-    # Listed, not searched for: results of `map` are kept in the same folder.
-    shards = read_shards(folder)
-    for shard in shards:
+    record = read_record(folder, source, revision)
+    for shard in record.shards:
         shard.check()
-    files = tuple(shard.path for shard in shards)
+    files = tuple(shard.path for shard in record.shards)
+    info = record.info.copy()
+    assert info.splits is not None  # looked at when it was read
+    [split] = info.splits.values()
     in_memory = keep_in_memory
     if in_memory is None:
         in_memory = (info.dataset_size or 0) < config.IN_MEMORY_MAX_SIZE
-    table = _open_files(folder, files, info.features or Features(), in_memory)
+    table = _open_files(folder, files, record.schema, in_memory)
     if table.num_rows != split.num_examples:
         raise FileFormatError.at(f"has {table.num_rows} rows, not {split.num_examples}", file=folder)
     with contextlib.suppress(OSError):
         os.utime(
             folder
         )  # "last used", for whoever tidies the cache; a cache that is read-only is never tidied
-    origins = _read_origins(folder / ORIGINS_FILENAME, source, revision)
-    fingerprint = hashlib.sha256("/".join(folder.parts[-4:]).encode()).hexdigest()[:16]
-    return OpenSplit(folder, files, table, info, split, origins, fingerprint)
+    return OpenSplit(folder, files, table, info, split, record.origins, record.fingerprint)
 
 
-def _open_files(folder: Path, files: Sequence[Path], features: Features, in_memory: bool) -> pa.Table:
+def _open_files(folder: Path, files: Sequence[Path], schema: pa.Schema, in_memory: bool) -> pa.Table:
     if not files:
         raise FileFormatError.at("names no Arrow file", file=folder)
     tables = []
     for file in files:
-        table = with_columns(open_arrow(file, in_memory), features)
+        table = with_columns(open_arrow(file, in_memory, schema=schema), schema)
         if table is None:
             raise FileFormatError.at(f"has other columns than {folder}/dataset_info.json names", file=file)
         tables.append(table)
     return tables[0] if len(tables) == 1 else concat_tables(tables)
-
-
-def _read_info(folder: Path) -> tuple[DatasetInfo, SplitInfo]:
-    info = DatasetInfo.from_directory(str(folder))
-    if not isinstance(info.splits, dict) or len(info.splits) != 1:
-        raise FileFormatError.at("does not name the one split it holds", file=folder)
-    [split] = info.splits.values()
-    names: tuple[object, ...] = (split.name, info.dataset_name or "")
-    sizes: tuple[object, ...] = (
-        split.num_examples,
-        split.num_bytes,
-        info.dataset_size or 0,
-        info.download_size or 0,
-    )
-    # Read from a file, so nothing has been checked yet; what is odd here would surface somewhere far away.
-    sound = all(isinstance(size, int) and size >= 0 for size in sizes)
-    sound = sound and isinstance(info.download_checksums or {}, dict)
-    if not sound or not all(isinstance(name, str) for name in names):
-        raise FileFormatError.at("its dataset_info.json holds what no run writes", file=folder)
-    return info, split
-
-
-def _read_origins(path: Path, source: str, revision: str | None) -> Origins | None:
-    with reading(path, "JSON"):
-        text = path.read_text(encoding="utf-8")
-    try:
-        value = json.loads(text)
-        if value is None:
-            return None
-        origins = Origins.from_json(value)
-        "".join(file or "" for _, _, file in origins.places).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        raise FileFormatError.at(f"can't be read ({error})", file=path) from error
-    places = tuple((source, revision, file) for _, _, file in origins.places)
-    return dataclasses.replace(origins, places=places)
 
 
 def join_parts(parts: Sequence[SplitPart], opened: Mapping[str, OpenSplit]) -> OpenRows:

@@ -19,7 +19,7 @@ import xxhash
 from gristmill.errors import FileError, FileFormatError, FileMissingError
 from gristmill.files.borders import reading, writing
 
-__all__ = ["FILES_FILENAME", "FileRecord", "checksum", "read_files", "read_shards", "record", "write_files"]
+__all__ = ["FILES_FILENAME", "FileRecord", "checksum", "parse_shards", "read_files", "record", "write_files"]
 
 FILES_FILENAME = "files.json"
 _PIECE = 1 << 20
@@ -50,7 +50,7 @@ class FileRecord:
             FileError: It can't be looked at.
         """
         try:
-            status = self.path.stat()
+            status = os.stat(self.path)  # noqa: PTH116  # at each load
         except FileNotFoundError as error:
             raise FileMissingError.from_path(self.path) from error
         except OSError as error:
@@ -143,20 +143,29 @@ def read_files(folder: Path) -> tuple[Sequence[FileRecord], Sequence[FileRecord]
         FileMissingError: There is none.
         FileFormatError: It holds what no run writes.
     """
-    shards, others = _read(folder, "shards", "others")
-    return shards, others
-
-
-def read_shards(folder: Path) -> Sequence[FileRecord]:
-    """Reads which Arrow files hold the rows: all that opening them takes; the arguments and errors of `read_files`."""
-    [shards] = _read(folder, "shards")
-    return shards
-
-
-def _read(folder: Path, *parts: str) -> list[list[FileRecord]]:
     path = folder / FILES_FILENAME
     with reading(path, "JSON"):
         text = path.read_text(encoding="utf-8")
+    shards, others = _parsed(folder, text, "shards", "others")
+    return shards, others
+
+
+def parse_shards(folder: Path, text: str) -> Sequence[FileRecord]:
+    """Gives the Arrow files that hold the rows, which is all that opening them takes.
+
+    Args:
+        folder: A prepared folder.
+        text: What its ``files.json`` holds.
+
+    Raises:
+        FileFormatError: It is what no run writes.
+    """
+    [shards] = _parsed(folder, text, "shards")
+    return shards
+
+
+def _parsed(folder: Path, text: str, *parts: str) -> list[list[FileRecord]]:
+    path = folder / FILES_FILENAME
     try:
         value = json.loads(text)
         return [[_parse(folder, item) for item in value[part]] for part in parts]

@@ -111,7 +111,8 @@ def shape(
     def dataset(one: object) -> Dataset:
         parts = wanted_parts(one, known, where)
         rows = vars(join_parts(parts, opened))
-        return Dataset._from_parts(**rows, info=info_with(info, opened[parts[0].split]))
+        # What was opened has the columns that its own info names; `prepare_and_open` and `open_splits` saw to it.
+        return Dataset._from_parts(**rows, info=info_with(info, opened[parts[0].split]), described=True)
 
     shaped = in_shape(wanted, dataset)
     return DatasetDict(shaped) if isinstance(shaped, dict) else shaped

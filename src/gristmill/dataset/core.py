@@ -47,6 +47,7 @@ from gristmill.dataset.rows import parse_key
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.align import align_features
+from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.picking import check_features, pick_features, rename_features
 from gristmill.features.schema import schema_metadata
@@ -147,6 +148,7 @@ class Dataset(IndexableMixin, InfoMixin):
         origins: Origins | None = None,
         cache_dir: Path | None = None,
         cache_files: Sequence[Path] = (),
+        described: bool = False,
     ) -> Dataset:
         """Makes a dataset of a prepared table.
 
@@ -158,12 +160,22 @@ class Dataset(IndexableMixin, InfoMixin):
             origins: Where each row came from, if known.
             cache_dir: Where transforms keep their results; a folder that is deleted at exit if left out.
             cache_files: The Arrow files behind the table, in order.
+            described: The features of `info` are known to be those of the table.
         """
-        made = cls(table, info, None, None, fingerprint)
-        described = made._view.parts[0].table
-        view = View.from_table(described, tuple(map(Path, cache_files)), origins)
-        identity = made._identity if fingerprint or not view.files else Identity.of_files(view.files)
-        made._fill(view, made._info, split, FormatSpec(), identity, cache_dir)
+        features = wanted_features(None, info)
+        if features is None or not described:
+            table, features = making.describe(table, features)
+        elif table.schema.metadata:
+            table = with_metadata(table, None)
+        info = copy.copy(info) if info is not None else DatasetInfo()
+        info.features = features
+        view = View.from_table(table, tuple(cache_files), origins)
+        if fingerprint:
+            identity = Identity(value=fingerprint)
+        else:
+            identity = Identity.of_files(view.files) if view.files else Identity.of_table(table)
+        made = cls.__new__(cls)
+        made._fill(view, info, split, FormatSpec(), identity, cache_dir)
         return made
 
     def _derive(
@@ -191,7 +203,7 @@ class Dataset(IndexableMixin, InfoMixin):
         if fingerprint is not None:
             validate_fingerprint(fingerprint)
         info = copy.copy(self._info)
-        info.features = features if features is not None else pick_features(self.features, self.features)
+        info.features = features if features is not None else pick_features(self._features, self._features)
         if fingerprint is not None:
             identity = Identity(value=fingerprint)
         elif identity is None:
@@ -695,7 +707,7 @@ class Dataset(IndexableMixin, InfoMixin):
 
     @cached_property
     def _data(self) -> Table:
-        return table_of_view(self._view, schema_metadata(self.features))
+        return table_of_view(self._view, schema_metadata(self._features))
 
     @property
     def _indices(self) -> Table | None:
@@ -708,7 +720,11 @@ class Dataset(IndexableMixin, InfoMixin):
 
     @property
     def features(self) -> Features:
-        """The columns and what they mean."""
+        """The columns and what they mean; a copy, so that what is changed in it changes no dataset."""
+        return self._features.copy()
+
+    @property
+    def _features(self) -> Features:
         assert self._info.features is not None
         return self._info.features
 
@@ -741,6 +757,30 @@ class Dataset(IndexableMixin, InfoMixin):
     def _fingerprint(self) -> str:
         return self._identity.value
 
+    def _get_cache_file_path(self, fingerprint: str) -> str:
+        """Gives where a result of this fingerprint is kept, under the name by which libraries ask."""
+        validate_fingerprint(fingerprint)
+        place = Place.plan(self._identity, "map", "", self._cache_dir, new_fingerprint=fingerprint)
+        return str(place.directory() / f"{place.stem()}.arrow")
+
+    # The format in force, in the attributes that libraries read.
+
+    @property
+    def _format_type(self) -> str | None:
+        return self._spec.type
+
+    @property
+    def _format_kwargs(self) -> dict[str, Any]:
+        return dict(self._spec.kwargs)
+
+    @property
+    def _format_columns(self) -> list[str] | None:
+        return None if self._spec.columns is None else list(self._spec.columns)
+
+    @property
+    def _output_all_columns(self) -> bool:
+        return self._spec.output_all_columns
+
     def origins(self) -> pa.Table:
         """Says where each row came from.
 
@@ -758,16 +798,17 @@ class Dataset(IndexableMixin, InfoMixin):
         return self._view.num_rows
 
     def __repr__(self) -> str:
-        return f"Dataset({{\n    features: {list(self.features)},\n    num_rows: {self.num_rows}\n}})"
+        return f"Dataset({{\n    features: {list(self._features)},\n    num_rows: {self.num_rows}\n}})"
 
     def __reduce__(self) -> Any:
         state = (self._view, self._info, self._split, self._spec, self._fingerprint, self._cache_dir)
-        return _restore, (type(self), state)
+        return _restore, (type(self), state), self._noted or None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
         # Rows never change, so they are shared; what a user may change is not.
         made = self._twin()
         made._info = copy.deepcopy(self._info, memo)
+        vars(made).update(copy.deepcopy(self._noted, memo))
         return made
 
     def __copy__(self) -> Dataset:
@@ -777,7 +818,17 @@ class Dataset(IndexableMixin, InfoMixin):
         # The same rows, so what finds rows by their numbers stays.
         made = self._derive("copy", format=format, fingerprint=self._fingerprint)
         made._indexes.update(self._indexes)
+        vars(made).update(self._noted)
         return made
+
+    @property
+    def _noted(self) -> dict[str, Any]:
+        """Attributes that others set: libraries note on a dataset what they have done with it."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in _STATE and not hasattr(type(self), name)
+        }
 
     def __gristmill_hash__(self) -> str:
         return self._fingerprint
@@ -786,7 +837,7 @@ class Dataset(IndexableMixin, InfoMixin):
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader(self._view, self.features, self._spec)
+        return Reader(self._view, self._features, self._spec)
 
     def __getitem__(self, key: Any) -> Any:
         if (
@@ -1069,7 +1120,7 @@ class Dataset(IndexableMixin, InfoMixin):
         sizes = splitting.SplitSizes.parse(len(self), test_size, train_size)
         numbers = splitting.make_generator(seed, generator) if shuffle and len(self) else None
         if stratify_by_column is not None:
-            labels = splitting.class_ids(self._view, self.features, stratify_by_column)
+            labels = splitting.class_ids(self._view, self._features, stratify_by_column)
             train: range | IndexVector
             test: range | IndexVector
             train, test = splitting.split_rows_by_class(labels, sizes, numbers)
@@ -1159,7 +1210,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1, 2]}).repeat(2)["a"][:]
             [1, 2, 1, 2]
         """
-        view = combining.repeat_view(self._view, self.features, num_times)
+        view = combining.repeat_view(self._view, self._features, num_times)
         return self._derive("repeat", num_times, view=view)
 
     def add_item(self, item: Mapping[str, Any], new_fingerprint: str | None = None) -> Dataset:
@@ -1176,8 +1227,8 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1]}).add_item({"a": 2})["a"][:]
             [1, 2]
         """
-        row, described = combining.row_to_view(item, self.features)
-        features = align_features([self.features, described])
+        row, described = combining.row_to_view(item, self._features)
+        features = align_features([self._features, described])
         view = combining.concat_views([self._view, row], features)
         return self._derive(
             "add_item",
@@ -1215,7 +1266,7 @@ class Dataset(IndexableMixin, InfoMixin):
         bounds = batching.batch_bounds(self._view, batch_size, by_column, drop_last_batch)
         place = self._place("batch", bounds, new_fingerprint=new_fingerprint)
         view = batching.run_batch(batching.BatchJob(self._view, bounds), place, num_proc)
-        features = batch_features(self.features)
+        features = batch_features(self._features)
         return self._derive("batch", view=view, features=features, identity=place.identity)
 
     # ---------------------------------------------------------------- choosing columns
@@ -1263,7 +1314,7 @@ class Dataset(IndexableMixin, InfoMixin):
             "select_columns",
             names,
             view=self._view.choose(names),
-            features=pick_features(self.features, names),
+            features=pick_features(self._features, names),
             format=self._spec.within(names),
             fingerprint=fingerprint,
         )
@@ -1307,7 +1358,7 @@ class Dataset(IndexableMixin, InfoMixin):
             "rename_columns",
             renaming,
             view=self._view.rename(renaming),
-            features=rename_features(self.features, renaming),
+            features=rename_features(self._features, renaming),
             format=self._spec.renamed(renaming),
             fingerprint=new_fingerprint,
         )
@@ -1331,7 +1382,7 @@ class Dataset(IndexableMixin, InfoMixin):
             {'a': 2, 'b': 'y'}
         """
         view, arrow_type = columns.add_values(self._view, name, column, feature)
-        features = pick_features(self.features, self._view.names)
+        features = pick_features(self._features, self._view.names)
         features[name] = from_arrow_type(arrow_type) if feature is None else feature
         values = view.take(range(len(view.table([name]))), [name])
         return self._derive("add_column", values, view=view, features=features, fingerprint=new_fingerprint)
@@ -1350,7 +1401,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [{"b": 1, "c": {"d": 2}}]}).flatten()[0]
             {'a.b': 1, 'a.c.d': 2}
         """
-        flat = flattening.flatten_view(self._view, self.features, max_depth)
+        flat = flattening.flatten_view(self._view, self._features, max_depth)
         return self._derive(
             "flatten",
             max_depth,
@@ -1390,7 +1441,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1, 2]}).cast(Features({"a": Value("string")}))["a"][:]
             ['1', '2']
         """
-        wanted = check_features(features, self.features)
+        wanted = check_features(features, self._features)
         place = self._place(
             "cast",
             wanted.to_dict(),
@@ -1398,7 +1449,7 @@ class Dataset(IndexableMixin, InfoMixin):
             load_from_cache_file=load_from_cache_file,
             cache_file_name=cache_file_name,
         )
-        view = casting.cast_view(self._view, self.features, wanted, place, num_proc)
+        view = casting.cast_view(self._view, self._features, wanted, place, num_proc)
         return self._derive("cast", view=view, features=wanted, identity=place.identity)
 
     def cast_column(self, column: str, feature: Any, new_fingerprint: str | None = None) -> Dataset:
@@ -1420,9 +1471,9 @@ class Dataset(IndexableMixin, InfoMixin):
             [1, 0]
         """
         check_column(column, self._view.names)
-        wanted = Features({**self.features, column: feature})
+        wanted = Features({**self._features, column: feature})
         place = self._place("cast_column", (column, wanted.to_dict()), new_fingerprint=new_fingerprint)
-        view = casting.cast_view(self._view, self.features, wanted, place, None)
+        view = casting.cast_view(self._view, self._features, wanted, place, None)
         return self._derive("cast_column", view=view, features=wanted, identity=place.identity)
 
     def class_encode_column(self, column: str, include_nulls: bool = False) -> Dataset:
@@ -1445,8 +1496,8 @@ class Dataset(IndexableMixin, InfoMixin):
 
     def _encode_classes(self, column: str, include_nulls: bool, names: list[str] | None) -> Dataset:
         check_column(column, self._view.names)
-        classes = labels.find_classes(self._view, self.features, column, include_nulls, names)
-        features = Features({**self.features, column: classes.label})
+        classes = labels.find_classes(self._view, self._features, column, include_nulls, names)
+        features = Features({**self._features, column: classes.label})
         place = self._place("class_encode_column", (column, include_nulls, names))
         view = rewrite(self._view, [column], classes.encode, place, None, "Encoding the classes")
         return self._derive("class_encode_column", view=view, features=features, identity=place.identity)
@@ -1472,7 +1523,7 @@ class Dataset(IndexableMixin, InfoMixin):
         check_column(label_column, self._view.names)
         label2id = labels.check_ids(label2id)
         place = self._place("align_labels_with_mapping", (label2id, label_column))
-        view, features = labels.align_labels(self._view, self.features, label2id, label_column, place)
+        view, features = labels.align_labels(self._view, self._features, label2id, label_column, place)
         return self._derive(
             "align_labels_with_mapping", view=view, features=features, identity=place.identity
         )
@@ -1493,7 +1544,7 @@ class Dataset(IndexableMixin, InfoMixin):
         """
         check_column(column, self._view.names)
         values = View.from_table(pa.table({column: sorting.distinct_values(self._view, column)}))
-        plain = Reader(values, {column: self.features[column]}, FormatSpec())
+        plain = Reader(values, {column: self._features[column]}, FormatSpec())
         found: list[Any] = plain.column(column, range(values.num_rows))
         return found
 
@@ -1569,7 +1620,7 @@ class Dataset(IndexableMixin, InfoMixin):
         """
         caller = Caller.plan(
             self._view,
-            self.features,
+            self._features,
             self._spec,
             function=function if function is not None else _identity,
             batched=batched,
@@ -1595,7 +1646,7 @@ class Dataset(IndexableMixin, InfoMixin):
             cache_file_name=cache_file_name,
             new_fingerprint=new_fingerprint,
         )
-        result = mapping.run_map(job, place, self.features, num_proc, desc or "Map")
+        result = mapping.run_map(job, place, self._features, num_proc, desc or "Map")
         return self._derive(
             "map",
             view=result.view,
@@ -1652,7 +1703,7 @@ class Dataset(IndexableMixin, InfoMixin):
         """
         caller = Caller.plan(
             self._view,
-            self.features,
+            self._features,
             self._spec,
             function=function if function is not None else _yes,
             batched=batched,
@@ -1741,7 +1792,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1, 2]}).to_dict()
             {'a': [1, 2]}
         """
-        plain = Reader(self._view, self.features, FormatSpec())
+        plain = Reader(self._view, self._features, FormatSpec())
         if batched:
             return plain.batches(row_count("batch_size", batch_size) or 1000)
         whole: dict[str, list[Any]] = plain.batch(range(len(self)))
@@ -1754,7 +1805,7 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1, 2]}).to_list()
             [{'a': 1}, {'a': 2}]
         """
-        return list(Reader(self._view, self.features, FormatSpec()).rows())
+        return list(Reader(self._view, self._features, FormatSpec()).rows())
 
     def to_pandas(self, batch_size: int | None = None, batched: bool = False) -> Any:
         """Gives all rows as a pandas frame.
@@ -1766,7 +1817,7 @@ class Dataset(IndexableMixin, InfoMixin):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        reader = Reader(self._view, self.features, FormatSpec("pandas"))
+        reader = Reader(self._view, self._features, FormatSpec("pandas"))
         size = row_count("batch_size", batch_size) or 1000
         return reader.batches(size) if batched else reader.batch(range(len(self)))
 
@@ -1808,7 +1859,7 @@ class Dataset(IndexableMixin, InfoMixin):
 
         spec = FormatSpec(self._spec.type, None, False, self._spec.kwargs)
         shards = 1 if num_shards is None else num_shards
-        return IterableDataset._of_view(self._view, self.features, self._info, self._split, shards, spec)
+        return IterableDataset._of_view(self._view, self._features, self._info, self._split, shards, spec)
 
     def to_tf_dataset(
         self,
@@ -1852,7 +1903,7 @@ class Dataset(IndexableMixin, InfoMixin):
 
         return to_tf_dataset(
             self._view,
-            self.features,
+            self._features,
             self._spec,
             batch_size=batch_size,
             columns=columns,
@@ -1929,7 +1980,7 @@ class Dataset(IndexableMixin, InfoMixin):
         options = {"batch_size": row_count("batch_size", batch_size), **parquet_writer_kwargs}
         files = sharding.Sharding.parse_export(max_shard_size, num_shards, num_proc)
         return export.write_rows(
-            self._view, self.features, "parquet", path_or_buf, storage_options, options, files
+            self._view, self._features, "parquet", path_or_buf, storage_options, options, files
         )
 
     def to_json(
@@ -1965,7 +2016,7 @@ class Dataset(IndexableMixin, InfoMixin):
         row_count("batch_size", batch_size)
         files = sharding.Sharding.parse_export(max_shard_size, num_shards, num_proc)
         return export.write_rows(
-            self._view, self.features, "json", path_or_buf, storage_options, to_json_kwargs, files
+            self._view, self._features, "json", path_or_buf, storage_options, to_json_kwargs, files
         )
 
     def to_docs(
@@ -2004,7 +2055,7 @@ class Dataset(IndexableMixin, InfoMixin):
             134
         """
         options = {"column": column, "role": role, "content": content, "roles": roles}
-        return export.write_rows(self._view, self.features, "docs", path_or_buf, storage_options, options)
+        return export.write_rows(self._view, self._features, "docs", path_or_buf, storage_options, options)
 
     def to_csv(
         self,
@@ -2039,7 +2090,7 @@ class Dataset(IndexableMixin, InfoMixin):
         row_count("batch_size", batch_size)
         files = sharding.Sharding.parse_export(max_shard_size, num_shards, num_proc)
         return export.write_rows(
-            self._view, self.features, "csv", path_or_buf, storage_options, to_csv_kwargs, files
+            self._view, self._features, "csv", path_or_buf, storage_options, to_csv_kwargs, files
         )
 
     def push_to_hub(
@@ -2111,7 +2162,7 @@ class Dataset(IndexableMixin, InfoMixin):
     def _shards(self, plan: sharding.Sharding, embed: bool) -> DatasetSource:
         from gristmill.dataset.publishing import DatasetSource
 
-        return DatasetSource(self._view, self.features, plan, embed)
+        return DatasetSource(self._view, self._features, plan, embed)
 
     # ---------------------------------------------------------------- still to come
 
@@ -2147,6 +2198,10 @@ class Dataset(IndexableMixin, InfoMixin):
         made = cls.__new__(cls)
         made._fill(view, merged, split, spec, identity, folders[0] if folders else None)
         return made
+
+
+_STATE = frozenset({"_view", "_info", "_split", "_spec", "_identity", "_cache_dir", "_search_indexes"})
+"""The attributes of ours."""
 
 
 def _identity(row: Any) -> Any:

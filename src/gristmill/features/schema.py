@@ -13,7 +13,7 @@ from gristmill.arguments import whole_number
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features.convert import check_name, from_arrow_field, normalise, to_arrow_type
 from gristmill.features.encode import decode_value, encode_value
-from gristmill.features.kinds import FeatureType, LargeList, List
+from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
 from gristmill.features.serialize import (
     UnknownKindError,
     from_plain,
@@ -200,7 +200,10 @@ class Features(dict[str, FeatureType]):
             >>> features.copy() == features, features.copy()["a"] is features["a"]
             (True, False)
         """
-        return copy.deepcopy(self)
+        made = Features()
+        # Not by `update`, which would check again what was checked before.
+        dict.update(made, {name: _copied(feature) for name, feature in self.items()})
+        return made
 
     def reorder_fields_as(self, other: Features) -> Features:
         """Gives the same features in the order that `other` has them, at every level.
@@ -241,6 +244,23 @@ class Features(dict[str, FeatureType]):
         if name not in self:
             raise ColumnNotFoundError.from_name(name, self)
         return self[name]
+
+
+def _copied(feature: FeatureType) -> FeatureType:
+    """Copies a feature; `copy.deepcopy` takes ten times as long, and each load makes a copy."""
+    kind: Any = type(feature)
+    if kind is dict:
+        return {name: _copied(inner) for name, inner in feature.items()}
+    if kind not in (Value, ClassLabel, List, LargeList):
+        return copy.deepcopy(feature)
+    made = kind.__new__(kind)
+    facts = vars(made)
+    facts.update(vars(feature))
+    if kind is ClassLabel:
+        facts["names"], facts["_ids"] = list(feature.names), dict(feature._ids)
+    elif kind is not Value:
+        facts["feature"] = _copied(feature.feature)
+    return made
 
 
 def _columns(name: str, value: Any) -> Mapping[str, Any]:

@@ -93,7 +93,9 @@ class DatasetInfo:
 
     def copy(self) -> DatasetInfo:
         """Makes a copy that shares nothing with this one."""
-        return copy.deepcopy(self)
+        made = object.__new__(type(self))
+        vars(made).update({name: _copied(value) for name, value in vars(self).items()})
+        return made
 
     @classmethod
     def from_merge(cls, dataset_infos: list[DatasetInfo | None]) -> DatasetInfo:
@@ -193,6 +195,11 @@ class DatasetInfo:
         path = Path(dataset_info_dir) / config.DATASET_INFO_FILENAME
         with reading(path, "JSON"):
             text = path.read_text(encoding="utf-8")
+        return cls._from_json(text, path)
+
+    @classmethod
+    def _from_json(cls, text: str, path: Path) -> DatasetInfo:
+        """Reads the text of ``dataset_info.json``; `path` is where it stands, for the error."""
         try:
             return cls.from_dict(json.loads(text))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
@@ -229,6 +236,27 @@ class DatasetInfo:
             return cls(**values)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CardError.at(f"dataset_info can't be read ({error})") from error
+
+
+_PLAIN = (str, int, float, bool)
+
+
+def _copied(value: Any) -> Any:
+    # All of these could be left to `copy.deepcopy`, which takes ten times as long, and each load makes a copy.
+    kind = type(value)
+    if value is None or kind in _PLAIN:
+        return value
+    if kind in (Features, SplitDict):
+        return value.copy()
+    if kind is Version:
+        return copy.copy(value)
+    if kind in (dict, list):
+        items = value.values() if kind is dict else value
+        if all(item is None or type(item) in _PLAIN for item in items):
+            return value.copy()
+        if kind is dict:
+            return {key: _copied(item) for key, item in value.items()}
+    return copy.deepcopy(value)
 
 
 def all_equal(infos: Sequence[DatasetInfo]) -> bool:

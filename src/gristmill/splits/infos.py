@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -285,9 +286,11 @@ class SplitDict(dict[str, SplitInfo]):
 
     def copy(self) -> SplitDict:
         """Makes a copy that shares nothing with this one."""
-        return SplitDict.from_split_dict(
-            [SplitInfo(**vars(split)) for split in self.values()], self.dataset_name
-        )
+        made = SplitDict(dataset_name=self.dataset_name)
+        for split in self.values():
+            made.dataset_name = made.dataset_name or split.dataset_name
+            dict.__setitem__(made, str(split.name), _copied(split))
+        return made
 
     def _to_yaml_list(self) -> list[dict[str, Any]]:
         """Gives the form of a dataset card's ``dataset_info.splits``."""
@@ -300,3 +303,14 @@ class SplitDict(dict[str, SplitInfo]):
     def _from_yaml_list(cls, yaml_data: list[dict[str, Any]]) -> SplitDict:
         """Reads a dataset card's ``dataset_info.splits``."""
         return cls.from_split_dict(yaml_data)
+
+
+def _copied(split: SplitInfo) -> SplitInfo:
+    # `copy.deepcopy` takes ten times as long, and each load makes copies.
+    made = object.__new__(type(split))
+    facts = vars(made)
+    facts.update(vars(split))
+    for name in ("shard_lengths", "original_shard_lengths"):
+        if facts[name] is not None:
+            facts[name] = copy.copy(facts[name])
+    return made
