@@ -65,20 +65,3 @@ def test_what_goes_along_with_requests():
         url = borrowed.hf_dataset_url("org/data", "a b.csv", "v1")
         assert url == "https://hub.example/datasets/org/data/resolve/v1/a%20b.csv"
     assert borrowed.get_datasets_user_agent({"a": 1}).endswith("; a/1")
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        (None, False),
-        ([], False),
-        ([None], False),
-        ([[], [1]], False),
-        ([1], True),
-        ("", True),
-        (0, True),
-        ([[1]], True),
-    ],
-)
-def test_a_first_value(value, found):
-    assert borrowed._check_non_null_non_empty_recursive(value) is found

@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,8 @@ assert type(sys.modules["datasets.utils.tqdm"]) is types.ModuleType
 utils_logging.set_verbosity_error()
 datasets.utils.logging.set_verbosity(datasets.utils.logging.WARNING)
 
+from datasets.features.features import _visit, register_feature
+from datasets.dataset_dict import IterableDatasetDict
 from datasets.arrow_dataset import Dataset as Same
 from datasets.download.download_manager import DownloadManager
 from datasets.builder import GeneratorBasedBuilder
@@ -121,6 +124,13 @@ def test_every_name_of_the_table_is_there(path):
         assert getattr(module, name) is not None
     with pytest.raises(AttributeError, match="nothing"):
         _ = module.nothing
+
+
+@pytest.mark.parametrize("path", sorted({*legacy.GATHERED, *legacy.MOVED}))
+def test_no_path_of_the_table_hides_a_module_that_is_there(path):
+    there = Path(gristmill.__file__).parent / path.replace(".", "/")
+    assert not there.with_suffix(".py").exists()
+    assert not (there / "__init__.py").exists()
 
 
 @pytest.mark.parametrize(("path", "today"), sorted(legacy.MOVED.items()))

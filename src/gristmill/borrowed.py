@@ -229,12 +229,3 @@ def _url_of_dataset(repo_id: str, path: str, revision: str | None = None) -> str
 
 
 hf_dataset_url = functools.partial(_url_of_dataset)  # as in `datasets`, where code looks at its arguments
-
-
-def _check_non_null_non_empty_recursive(obj: Any, schema: Any = None) -> bool:
-    """Says whether the first value inside nested lists is one: neither None nor in an empty list."""
-    while isinstance(obj, list | tuple):
-        if not obj:
-            return False
-        obj = obj[0]
-    return obj is not None

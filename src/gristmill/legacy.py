@@ -43,12 +43,6 @@ GATHERED: dict[str, dict[str, str]] = {
         "download": "DownloadConfig StreamingDownloadManager",
         "download.lazy": "xbasename xjoin xopen",
     },
-    "features.features": {
-        "features": "Array2D Array3D Array4D Array5D ClassLabel Features Json LargeList List Sequence Translation "
-        "TranslationVariableLanguages Value",
-        "borrowed": "_check_non_null_non_empty_recursive",
-        "features.kinds": "FeatureType",
-    },
     "iterable_dataset": {
         "iterable": "IterableColumn IterableDataset",
         "iterable.foreign": "FormattingConfig StepExamplesIterable _BaseExamplesIterable",

@@ -390,11 +390,14 @@ class Dataset(IndexableMixin, InfoMixin):
             num_proc: Worker processes; each takes its share of every list in `gen_kwargs`.
             split: Name of the split.
             fingerprint: Names the result in place of a hash of function and arguments.
-            **kwargs: ``on_mixed_types``, as for `from_dict`; the rest is accepted for compatibility.
+            **kwargs: ``on_mixed_types``, as for `from_dict`; if it is left out, columns without a common type become
+                `Json`, and None refuses them. Settings of a builder (``name``, ``version``, ``data_dir``, ``data_files``,
+                ``description``) are accepted for compatibility.
 
         Raises:
-            TransformError: The function failed; names the row.
-            SchemaConflictError: A column's values have no common type.
+            GeneratorError: The function failed, or yielded what can't become rows; names the row. It is a
+                `DatasetGenerationError`, and an instance of what the function raised.
+            InvalidArgumentError: There is no such argument.
 
         Example:
             >>> def numbers(n):
@@ -411,11 +414,11 @@ class Dataset(IndexableMixin, InfoMixin):
             gen_kwargs or {},
             num_proc,
             fingerprint,
-            kwargs.get("on_mixed_types"),
+            creating.mixed_types(kwargs),
         )
         return Dataset._from_parts(
             made.table,
-            info=DatasetInfo(features=features, builder_name="generator", dataset_name="generator"),
+            info=creating.generated_info(made.table, features, split),
             split=split,
             fingerprint=made.fingerprint,
             cache_dir=made.folder,
@@ -1385,7 +1388,14 @@ class Dataset(IndexableMixin, InfoMixin):
         features = pick_features(self._features, self._view.names)
         features[name] = from_arrow_type(arrow_type) if feature is None else feature
         values = view.take(range(len(view.table([name]))), [name])
-        return self._derive("add_column", values, view=view, features=features, fingerprint=new_fingerprint)
+        return self._derive(
+            "add_column",
+            values,
+            view=view,
+            features=features,
+            format=self._spec.within(view.names, [name]),
+            fingerprint=new_fingerprint,
+        )
 
     def flatten(self, new_fingerprint: str | None = None, max_depth: int = 16) -> Dataset:
         """Gives each field of a struct a column of its own, named ``struct.field``; the values stay where they are.

@@ -399,8 +399,8 @@ class IterableDataset(InfoMixin):
 
     @property
     def features(self) -> Features | None:
-        """The columns and what they mean; None if they show only when rows are read, as after `map`."""
-        return self._node.features
+        """The columns and what they mean, as a copy; None if they show only when rows are read, as after `map`."""
+        return None if self._node.features is None else self._node.features.copy()
 
     @property
     def column_names(self) -> list[str] | None:
