@@ -429,8 +429,11 @@ def _remake(first: type, second: type, args: tuple[Any, ...], attributes: dict[s
     return error
 
 
-class TransformOutputError(TransformError, ValueError):
-    """A function given to map or filter returned something that can't become rows."""
+class TransformOutputError(TransformError, ValueError, TypeError):
+    """A function given to map or filter returned something that can't become rows.
+
+    A TypeError too, which is what `datasets` raises where the answer is no dict or no list.
+    """
 
 
 class WorkerDiedError(TransformError):
@@ -665,6 +668,10 @@ class DatasetBuildError(DatasetsError):
 
 class DatasetGenerationError(DatasetBuildError, RuntimeError):
     """Preparing a dataset failed; the cause says which file and row."""
+
+
+class GeneratorError(TransformError, DatasetGenerationError):
+    """A generator function failed, or yielded something that can't become rows."""
 
 
 class DatasetGenerationCastError(DatasetGenerationError):

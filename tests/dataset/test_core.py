@@ -348,3 +348,9 @@ def test_dicts_of_splits(ds):
     assert parts["train"].format["type"] is None
     with pytest.raises(InvalidArgumentError, match="not a Dataset"):
         DatasetDict({"train": 3}).remove_columns("a")
+
+
+def test_a_column_that_is_added_is_formatted_too(ds):
+    made = Dataset.from_dict({"a": [1], "b": [2]}).with_format("numpy", columns=["a"]).add_column("c", [3])
+    assert made.format["columns"] == ["a", "c"]
+    assert list(made[0]) == ["a", "c"]

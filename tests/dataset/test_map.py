@@ -555,3 +555,16 @@ def test_a_misspelled_column_is_named_with_those_there_are():
         ds.map(lambda rows: {"size": rows["txt"]}, batched=True)
     with pytest.raises(KeyError, match="row 0: KeyError: 'a'"):  # a dict of the function's own
         ds.map(lambda row: {"size": {}[row["text"]]})
+
+
+def test_columns_keep_their_places_whatever_the_number_of_rows():
+    ds = Dataset.from_dict({"a": [1, 2], "b": ["x", "y"]})
+    more = ds.map(lambda batch: {"c": [0] * 3, "b": ["q"] * 3, "a": [1, 2, 3]}, batched=True)
+    same = ds.map(lambda batch: {"c": [0] * 2, "b": ["q"] * 2, "a": [1, 2]}, batched=True)
+    assert more.column_names == same.column_names == ["a", "b", "c"]
+    assert more[2] == {"a": 3, "b": "q", "c": 0}
+
+
+def test_answers_that_are_no_dicts_are_type_errors_too():
+    with pytest.raises(TypeError, match="returned 5, not a dict"):
+        Dataset.from_dict({"a": [1]}).map(lambda row: 5)

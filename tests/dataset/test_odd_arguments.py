@@ -219,7 +219,7 @@ def test_generators_that_yield_junk_name_the_row(junk):
         yield junk
 
     with pytest.raises(TransformError, match="row 1"):
-        Dataset.from_generator(generate, keep_in_memory=True)
+        Dataset.from_generator(generate, keep_in_memory=True, on_mixed_types=None)
 
 
 TWICE = pa.table([[1], [2]], names=["x", "x"])

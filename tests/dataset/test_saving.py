@@ -280,6 +280,8 @@ def test_dicts(ds, tmp_path):
     assert DatasetDict.load_from_disk(tmp_path / "saved")["test"]["i"][:] == [7]
     with pytest.raises(InvalidArgumentError, match="num_shards"):
         parts.save_to_disk(tmp_path / "other", num_shards={"train": 2})
+    with pytest.raises(InvalidArgumentError, match="num_shards=2"):
+        parts.save_to_disk(tmp_path / "other", num_shards=2)
 
 
 def test_other_file_systems(ds, tmp_path):

@@ -15,7 +15,13 @@ from gristmill.arguments import file_path
 from gristmill.engine import Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import join_files
 from gristmill.engine.tasks import check_num_proc
-from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
+from gristmill.errors import (
+    FileError,
+    GeneratorError,
+    GristmillError,
+    InvalidArgumentError,
+    SchemaConflictError,
+)
 from gristmill.features import Features
 from gristmill.features.infer import Clash, refuse, to_json
 from gristmill.features.mixed import check_mixed_types
@@ -28,9 +34,15 @@ from gristmill.fingerprint import (
     is_caching_enabled,
     validate_fingerprint,
 )
+from gristmill.info import DatasetInfo
+from gristmill.splits import SplitDict, SplitInfo
 from gristmill.table.making import rows_to_table
+from gristmill.version import Version
 
 _BLOCK = 1000
+
+ONLY_CLASHES = "only clashes"
+"""What is done with mixed types where nothing is said: as in `map`, only what has no common type becomes `Json`."""
 
 
 def read_buffer(buffer: pa.Buffer) -> pa.Table:
@@ -61,7 +73,7 @@ class _Run:
 
     generator: Callable[..., Iterable[Mapping[str, Any]]]
     features: Features | None
-    on_mixed_types: str | None = None
+    on_mixed_types: str | None = ONLY_CLASHES
 
     def __call__(self, argument: dict[str, Any], output: Path, context: Context) -> None:
         with GrowingTable(output, clash=self.clash) as growing:
@@ -73,13 +85,25 @@ class _Run:
         rows = self._rows(arguments)
         while block := list(islice(rows, _BLOCK)):
             try:
-                growing.write(rows_to_table(block, self.features, self.on_mixed_types))
+                growing.write(self._table(block))
+            except FileError:  # the disk's fault, not the rows'
+                raise
             except GristmillError as error:
                 first = growing.num_rows
-                raise TransformError.from_rows(
+                raise GeneratorError.from_rows(
                     self.name, first, first + len(block) - 1, f"the rows can't be stored together: {error}"
                 ) from error
             advance(len(block))
+
+    def _table(self, block: list[Mapping[str, Any]]) -> pa.Table:
+        if self.on_mixed_types != ONLY_CLASHES:
+            return rows_to_table(block, self.features, self.on_mixed_types)
+        try:
+            return rows_to_table(block, self.features)
+        except SchemaConflictError:
+            if self.features is not None:
+                raise
+            return rows_to_table(block, None, "use_json")
 
     @property
     def clash(self) -> Clash:
@@ -97,7 +121,7 @@ class _Run:
                 count += 1
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-            raise TransformError.from_rows(self.name, count, count, problem).also(error) from error
+            raise GeneratorError.from_rows(self.name, count, count, problem).also(error) from error
 
 
 def run_generator(
@@ -108,24 +132,24 @@ def run_generator(
     arguments: dict[str, Any],
     num_proc: int | None,
     fingerprint: str | None,
-    on_mixed_types: str | None = None,
+    on_mixed_types: str | None = ONLY_CLASHES,
 ) -> Generated:
     """Runs a generator function, or finds the rows of an earlier run; see `Dataset.from_generator`.
 
     Raises:
-        TransformError: The function failed.
+        GeneratorError: The function failed.
         InvalidArgumentError: The fingerprint could not be part of a file name, or `generator` can't be called.
     """
     if not callable(generator):
         raise InvalidArgumentError.from_value("generator", generator, "a function that yields rows")
-    check_mixed_types(on_mixed_types)
+    if on_mixed_types != ONLY_CLASHES:
+        check_mixed_types(on_mixed_types)
     run = _Run(generator, None if features is None else Features(features), on_mixed_types)
     if fingerprint is not None:
         validate_fingerprint(fingerprint)
     else:
-        fingerprint = Hasher.hash(
-            (generator, arguments, run.features, *([on_mixed_types] if on_mixed_types else []))
-        )
+        told = [] if on_mixed_types == ONLY_CLASHES else [on_mixed_types]
+        fingerprint = Hasher.hash((generator, arguments, run.features, *told))
     if keep_in_memory:
         with GrowingTable(clash=run.clash) as growing:
             run.write(arguments, growing, lambda _: None)
@@ -144,6 +168,41 @@ def run_generator(
     )
     table = _complete(join_files(paths, None, clash=run.clash), features)
     return Generated(table, fingerprint, tuple(paths), folder)
+
+
+_SETTINGS = frozenset({"name", "version", "data_dir", "data_files", "description"})
+"""What `datasets` takes beside the rest, as settings of a builder; rows do not depend on it."""
+
+
+def mixed_types(options: Mapping[str, Any]) -> str | None:
+    """Gives what is to be done with mixed types, of the further arguments of `Dataset.from_generator`.
+
+    Raises:
+        InvalidArgumentError: There is no such argument.
+    """
+    for name in options:
+        if name not in _SETTINGS and name != "on_mixed_types":
+            known = ["on_mixed_types", "gen_kwargs", *_SETTINGS]
+            raise InvalidArgumentError.from_unknown("from_generator() has no argument", name, known)
+    mixed: str | None = options.get("on_mixed_types", ONLY_CLASHES)
+    return mixed
+
+
+def generated_info(table: pa.Table, features: Features | None, split: Any) -> DatasetInfo:
+    """Makes the info of a generated dataset: what made it, its one split and its size."""
+    size = table.nbytes
+    known = SplitInfo(str(split), size, table.num_rows, dataset_name="generator")
+    return DatasetInfo(
+        features=features,
+        builder_name="generator",
+        dataset_name="generator",
+        config_name="default",
+        version=Version("0.0.0"),
+        splits=SplitDict.from_split_dict([known]),
+        download_size=0,
+        dataset_size=size,
+        size_in_bytes=size,
+    )
 
 
 def _complete(table: pa.Table, features: Features | None) -> pa.Table:

@@ -264,7 +264,10 @@ def _assemble(job: MapJob, computed: Computed) -> View:
             f"where {job.rows} are mapped: name another file as cache_file_name, or pass load_from_cache_file=False."
         )
     part = Part.from_files(computed.files, computed.table)
-    if not one_to_one or any(fact.get("replaces", False) for fact in facts):
+    replaces = any(fact.get("replaces", False) for fact in facts)
+    if not one_to_one or replaces:
+        if not replaces:  # columns keep their places, as they do where the number of rows stays
+            names = tuple(dict.fromkeys([*(name for name in view.names if name in names), *names]))
         origins = view.origins if one_to_one else None
         return View((part,), names, computed.table.num_rows, origins)
     removed = {name for fact in facts for name in fact.get("removed", ())}
