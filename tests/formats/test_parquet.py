@@ -1,12 +1,9 @@
 """Parquet."""
 
-import csv
 import errno
 import io
 import itertools
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +27,6 @@ from gristmill.formats import Position, SourceFile, get_format
 from gristmill.formats.base import columns_needed
 from gristmill.formats.parquet_groups import RowGroups
 from tests.formats.conformance import ROWS, ReaderTests
-from tests.shared import SHARED
 
 FORMAT = get_format("parquet")
 
@@ -335,79 +331,6 @@ def test_files_of_odd_writers_equal_what_pyarrow_reads(path):
     mine = pa.Table.from_batches(batches)
     assert mine.schema == whole.schema
     assert repr(mine.to_pylist()) == repr(whole.to_pylist())  # NaN is equal to nothing, its text is
-
-
-REAL = SHARED / "parquet"
-SCRIPT = """
-import os, resource, sys, tempfile
-resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-import pyarrow as pa, pyarrow.parquet as pq
-import gristmill
-from gristmill.errors import GristmillError
-gristmill.disable_progress_bars()
-folder = tempfile.mkdtemp()
-
-def whole(path):
-    try:
-        table = pq.ParquetFile(path, page_checksum_verification=True).read()
-        table.validate(full=True)
-        return table
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return None
-
-def same(mine, theirs):
-    for name in theirs.column_names:
-        a, b = mine.column(name), theirs.column(name)
-        try:
-            if a.equals(b.cast(a.type)):
-                continue
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            pass
-        if repr(a.to_pylist()) != repr(b.to_pylist()):
-            return name
-    return ""
-
-for path in sys.stdin.read().split():
-    theirs = whole(path)
-    try:
-        mine = gristmill.Dataset.from_parquet(path, cache_dir=folder).data.table
-    except GristmillError as error:
-        named = os.path.basename(path) in str(error)
-        answer = ("refused" if theirs is None else "only pyarrow reads") if named else "not named"
-    else:
-        if theirs is None:
-            answer = "only we read"
-        elif pq.read_schema(path).names != mine.column_names or (mine.column_names and len(theirs) != len(mine)):
-            answer = f"{theirs.shape} {mine.shape}"
-        else:
-            name = same(mine, theirs)
-            answer = f"differs in {name}" if name else "equal"
-    print(path, answer, sep="\t", flush=True)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not REAL.exists(), reason="the collection of odd files is not here")
-@pytest.mark.parametrize("kind", ["bad", "encrypted", "good"])
-def test_real_odd_files_equal_what_pyarrow_reads_or_are_refused(kind):
-    with (REAL / kind / "index.tsv").open() as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    listed = [str(REAL / row["path"]) for row in rows if "large_string_map" not in row["path"]]
-    # A file that crashed the process would take down all after it: the answer would be missing.
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        input="\n".join(listed),
-        capture_output=True,
-        text=True,
-        timeout=170,
-        check=False,
-    )
-    answers = dict(line.split("\t", 1) for line in done.stdout.splitlines())
-    assert set(answers) == set(listed), done.stderr[-2000:]
-    odd = {path: answer for path, answer in answers.items() if answer not in ("equal", "refused")}
-    # What pyarrow gives as fewer rows than the footer says is refused.
-    assert [path for path, answer in odd.items() if answer != "only pyarrow reads"] == []
-    assert len(odd) <= 1
 
 
 def test_a_full_disk_in_the_middle_of_a_column_is_an_error():

@@ -10,6 +10,7 @@ from typing import Any
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.errors import FileFormatError
 from gristmill.files.borders import reading, writing
+from gristmill.formats.parquet_footer import has_sound_chunks
 from gristmill.formats.source import SourceFile
 from gristmill.logging import get_logger
 
@@ -130,23 +131,29 @@ def prepared_size(source: SplitSource, paths: Sequence[Path]) -> int:
     """
     if source.format != "parquet":
         return sum(path.stat().st_size for path in paths)
+    return sum(_footer_bytes(path, source.columns) for path in paths)
+
+
+def _footer_bytes(path: Path, columns: Sequence[str] | None) -> int:
+    try:
+        with reading(path, "Parquet"):
+            return _bytes_of_columns(path, columns)
+    except FileFormatError:
+        return 0  # whoever reads the file says what is wrong with it
+
+
+def _bytes_of_columns(path: Path, columns: Sequence[str] | None) -> int:
     import pyarrow.parquet as pq
 
-    total = 0
-    for path in paths:
-        try:
-            with reading(path, "Parquet"):
-                footer = pq.read_metadata(path)
-        except FileFormatError:
-            continue  # whoever reads the file says what is wrong with it
-        wanted = None if source.columns is None else set(source.columns)
-        for group in range(footer.num_row_groups):
-            row_group = footer.row_group(group)
-            if wanted is None:
-                total += row_group.total_byte_size
-                continue
-            for number in range(row_group.num_columns):
-                column = row_group.column(number)
-                if column.path_in_schema.partition(".")[0] in wanted:
-                    total += column.total_uncompressed_size
-    return total
+    footer = pq.read_metadata(path)
+    groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+    if columns is None:
+        return sum(group.total_byte_size for group in groups)
+    if not has_sound_chunks(path, footer):
+        return 0
+    leaves = [number for number, name in enumerate(_columns_of_leaves(footer)) if name in columns]
+    return sum(group.column(leaf).total_uncompressed_size for group in groups for leaf in leaves)
+
+
+def _columns_of_leaves(footer: Any) -> list[str]:
+    return [footer.schema.column(i).path.partition(".")[0] for i in range(len(footer.schema))]

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def _write(
         # What was extracted goes with the rows written, so it can't be used in place.
         written = use_in_place(source, paths, temporary) if unpacked is source else None
         if written is None:
-            _check_room(prepared_size(unpacked, inside), folder.parent)
+            _check_prepared(unpacked, inside, folder.parent)
             ready = {file.path: file for file in files}
             named = zip(inside, unpacked.files, strict=True)
             members = [ready.get(path) or SourceFile(path, file.name) for path, file in named]
@@ -182,6 +183,12 @@ def _write(
         folder,
         ", used in place" if written.in_place else "",
     )
+
+
+def _check_prepared(source: SplitSource, paths: Sequence[Path], folder: Path) -> None:
+    # Column by column takes long where there are many: it is counted where there may be no room for all of them.
+    if source.columns is None or not is_room_for(prepared_size(replace(source, columns=None), paths), folder):
+        _check_room(prepared_size(source, paths), folder)
 
 
 def _check_room(needed: int, folder: Path) -> None:

@@ -14,12 +14,13 @@ from typing import Any
 
 from gristmill.build.source import DataFile, fetch_each
 from gristmill.build.user_files import find_user_files
-from gristmill.errors import DataError, InvalidArgumentError
+from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import reading
 from gristmill.formats.docs_columns import Chosen, Documents, choose_column, documents_of
 from gristmill.formats.docs_layout import parse_roles
 from gristmill.formats.docs_write import docs_writer
+from gristmill.formats.parquet_footer import has_sound_chunks
 from gristmill.hub.client import HubClient
 from gristmill.progress import progress
 
@@ -150,6 +151,11 @@ def _open(file: DataFile, path: Path, column: str | None, role: str | None, cont
     with reading(file.name, "Parquet"):
         metadata = pq.read_metadata(path)
         schema = metadata.schema.to_arrow_schema()
+        if not has_sound_chunks(path, metadata):
+            problem = (
+                "what the footer says of the column chunks does not fit its columns, or they are encrypted"
+            )
+            raise FileFormatError.at(problem, file=file.name)
     chosen = choose_column(schema, column, role, content, file=file.name)
     paths = [metadata.schema.column(i).path for i in range(len(metadata.schema))]
     if not chosen.is_chat:

@@ -26,6 +26,7 @@ from gristmill.formats.base import (
     one_batch,
 )
 from gristmill.formats.loose import Bad, LooseRows
+from gristmill.formats.parquet_footer import has_sound_chunks
 from gristmill.formats.parquet_groups import BATCH_BYTES, SMALL_BYTES, RowGroups, runs
 from gristmill.formats.parquet_loose import good_groups
 from gristmill.formats.parquet_write import ROW_GROUP_BYTES, row_groups, write_groups
@@ -142,7 +143,7 @@ class ParquetFormat(Format[ParquetOptions]):
             groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
             sizes = [group.num_rows for group in groups]
             shape = _projected(_arrow_schema(parquet, file), columns)
-            possible = _matching(file, predicate, options, len(sizes))
+            possible = _matching(file, predicate, options, footer)
             stop = len(sizes) if file.stop is None else file.stop
             coming = [group for group in possible if start.group <= group < stop]
 
@@ -377,14 +378,16 @@ def possible_groups(
     """
     options = options or ParquetOptions()
     with _opened(file, options) as parquet:
-        count = parquet.metadata.num_row_groups
-    return _matching(file, filter_expression(filters), options, count)
+        footer = parquet.metadata
+    return _matching(file, filter_expression(filters), options, footer)
 
 
-def _matching(file: SourceFile, predicate: Any, options: ParquetOptions, count: int) -> list[int]:
-    """Does `possible_groups` for a file of which it is known how many row groups it has."""
-    every = list(range(count))
-    if predicate is None:
+def _matching(file: SourceFile, predicate: Any, options: ParquetOptions, footer: Any) -> list[int]:
+    """Does `possible_groups` for a file whose footer has been read."""
+    every = list(range(footer.num_row_groups))
+    keys = getattr(options.fragment_scan_options, "decryption_properties", None)
+    # What keys are needed for can't be looked through, and whoever has keys trusts the file.
+    if predicate is None or (keys is None and not has_sound_chunks(file.path, footer)):
         return every
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem

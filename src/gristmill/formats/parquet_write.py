@@ -69,6 +69,7 @@ def write_groups(
     with writer:
         for table in groups:
             _check_times(table, written, options)
+            _check_decimals(table, written)
             written += table.num_rows
             writer.write_table(table, row_group_size=table.num_rows)
             file.check()
@@ -93,6 +94,32 @@ def _check_times(table: pa.Table, row: int, options: Mapping[str, Any]) -> None:
         leaves = leaf_arrays(column.slice(0, 0))
         if any(pt.is_timestamp(leaf.type) and (given or leaf.type.unit == "s") for leaf in leaves):
             converted(column, write, column=name, row=row, target="Parquet")
+
+
+def _check_decimals(table: pa.Table, row: int) -> None:
+    """Refuses decimals that are larger than the bytes that Parquet has for their precision: pyarrow would cut them off.
+
+    Such values come from files; nothing here makes them.
+    """
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if not any(pt.is_decimal(leaf.type) for leaf in leaf_arrays(column.slice(0, 0))):
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            converted(column, _check_size, column=name, row=row, target="Parquet")
+
+
+def _check_size(column: Any) -> None:
+    for leaf in leaf_arrays(column):
+        if not pt.is_decimal(leaf.type):
+            continue
+        least = ((10**leaf.type.precision - 1).bit_length() + 8) // 8  # with a bit for the sign
+        for chunk in leaf.chunks if isinstance(leaf, pa.ChunkedArray) else [leaf]:
+            for value in chunk.view(pa.binary(leaf.type.bit_width // 8)).drop_null().to_pylist():
+                number = int.from_bytes(value, "little", signed=True)
+                if (number if number >= 0 else ~number).bit_length() >= 8 * least:
+                    raise ValueError(f"it is larger than the {least} bytes of this precision hold")
 
 
 class _Patient:

@@ -14,6 +14,7 @@ from gristmill import config
 from gristmill.errors import ColumnNotFoundError, FileFormatError, RowIndexError
 from gristmill.files.borders import reading
 from gristmill.formats.parquet import ParquetFormat
+from gristmill.formats.parquet_footer import has_sound_chunks
 from gristmill.formats.source import Position, SourceFile
 from gristmill.hub.client import HubClient
 from gristmill.partial.groups import GroupsAhead
@@ -131,6 +132,8 @@ class RemoteParquet:
     def _read_footer(self) -> None:
         with reading(self.name, "Parquet"):
             self.metadata: Any = pq.read_metadata(self.path)
+            # At once: later on, in a forked process, the file may have no name any more.
+            self._has_sound_chunks = has_sound_chunks(self.path, self.metadata)
 
     def __repr__(self) -> str:
         return (
@@ -185,8 +188,9 @@ class RemoteParquet:
         Raises:
             RowIndexError: There is no such row group.
             ColumnNotFoundError: There is no such column.
-            FileFormatError: The footer names a place where no chunk can be.
+            FileFormatError: The footer names a place where no chunk can be, or is damaged otherwise.
         """
+        self._check_chunks()
         groups = range(self.num_row_groups) if row_groups is None else row_groups
         groups = [groups] if isinstance(groups, int) else list(groups)
         leaves = self._leaves(columns)
@@ -201,9 +205,17 @@ class RemoteParquet:
                 found += [self._chunk(of_group.column(leaf), group) for leaf in leaves]
         return merged(found)
 
+    def _check_chunks(self) -> None:
+        if not self._has_sound_chunks:
+            problem = (
+                "what the footer says of the column chunks does not fit its columns, or they are encrypted"
+            )
+            raise FileFormatError.at(problem, file=self.name)
+
     def _leaves(self, columns: Sequence[str] | None) -> list[int]:
         schema = self.metadata.schema
-        paths = [schema.column(leaf).path for leaf in range(len(schema))]
+        with reading(self.name, "Parquet"):
+            paths = [schema.column(leaf).path for leaf in range(len(schema))]
         if columns is None:
             return list(range(len(paths)))
         chosen: set[int] = set()
@@ -220,7 +232,9 @@ class RemoteParquet:
         if dictionary is not None and 0 < dictionary < start:
             start = int(dictionary)
         end = start + int(column.total_compressed_size)
-        if not len(_MAGIC) <= start <= end <= self.size - 8:
+        # Of a chunk without values some writers say that it begins at 0; readers look there nevertheless.
+        least = len(_MAGIC) if column.num_values else 0
+        if not least <= start <= end <= self.size - 8:
             problem = f"the footer says that the chunk lies at bytes {start} to {end}, where none can be"
             raise FileFormatError.at(
                 problem, file=f"{self.name}, row group {group}", column=column.path_in_schema
