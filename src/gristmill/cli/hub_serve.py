@@ -55,6 +55,11 @@ from gristmill.cli.app import Settings, hub_group
     "--log", metavar="FILE", help="Add a line of JSON for each request to FILE; - for standard error."
 )
 @click.option(
+    "--follow-links",
+    is_flag=True,
+    help="Serve what symbolic links in repositories lead to also if it is outside DIR.",
+)
+@click.option(
     "--mirror", is_flag=True, help="Fetch what is not in DIR from another Hub, keep it there, and serve it."
 )
 @click.option("--upstream", metavar="URL", help="The Hub that --mirror fetches from.  [default: HF_ENDPOINT]")
@@ -70,6 +75,11 @@ from gristmill.cli.app import Settings, hub_group
     default=60,
     metavar="SECONDS",
     help="How long a branch is taken to be what that Hub said last.  [default: 60]",
+)
+@click.option(
+    "--mirror-max",
+    metavar="SIZE",
+    help="Most of the disk that --mirror takes, such as 500GB: what was not used for the longest time goes.",
 )
 @click.option(
     "--convert-max",
@@ -103,10 +113,12 @@ def hub_serve(
     tokens: Path | None,
     rate_limit: int | None,
     log: str | None,
+    follow_links: bool,
     mirror: bool,
     upstream: str | None,
     upstream_token: Path | None,
     mirror_ttl: float,
+    mirror_max: str | None,
     convert_max: str,
     tls_cert: Path | None,
     tls_key: Path | None,
@@ -129,8 +141,10 @@ def hub_serve(
         raise click.UsageError("Name the folder to serve, or --demo for the Hub that ships with Gristmill.")
     if demo and allow_write:
         raise click.UsageError("The Hub of --demo is not for writing; name a folder of your own.")
-    if not mirror and (upstream is not None or upstream_token is not None):
-        raise click.UsageError("--upstream and --upstream-token say what --mirror does; add that.")
+    if not mirror and (upstream is not None or upstream_token is not None or mirror_max is not None):
+        raise click.UsageError(
+            "--upstream, --upstream-token and --mirror-max say what --mirror does; add that."
+        )
     if demo and mirror:
         raise click.UsageError(
             "The Hub of --demo is not for writing; name a folder that is to be the mirror."
@@ -163,9 +177,11 @@ def hub_serve(
         tokens=tokens,
         rate_limit=rate_limit,
         log=log,
+        follow_links=follow_links,
         mirror=upstream or mirror,
         mirror_token=upstream_token.read_text("utf-8", "replace").strip() if upstream_token else None,
         mirror_ttl=mirror_ttl,
+        mirror_max=None if mirror_max is None else parse_size(mirror_max),
         # The Hub that ships with Gristmill is not for writing to.
         convert_max=0 if demo or convert_max == "0" else parse_size(convert_max),
         tls_cert=tls_cert,

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gristmill.errors import FileError
-from gristmill.hub.server import conversion, serve_in_thread
+from gristmill.errors import DataError, FileError
+from gristmill.hub.server import conversion, converted, serve_in_thread
 from gristmill.hub.server.conversion_job import outcome
+from gristmill.hub.server.converted import Tries
 from tests.hub.server.conftest import Wire, Writer, file, write
 
 API = "/api/datasets/org/rows/parquet"
@@ -353,7 +354,6 @@ def test_what_the_machine_failed_at_is_told_apart():
     assert outcome(full) == (4, {"errno": errno.ENOSPC})
     assert outcome(OSError(errno.EIO, "broken")) == (4, {"errno": errno.EIO})
     assert outcome(other) == (3, {"failed": "x is no CSV"})
-    assert outcome(MemoryError()) == (3, {"failed": "MemoryError"})
 
 
 def test_no_path_of_the_server_is_told(tmp_path):
@@ -363,3 +363,108 @@ def test_no_path_of_the_server_is_told(tmp_path):
         conversion._retold(text, tmp_path / "data", names, "a/b")
         == "Writing to a/b/out/x failed after train.csv"
     )
+
+
+TOO_LARGE = {"large.jsonl": b'{"a": 1}\n', "small.jsonl": b'{"a": 2}\n'}
+
+
+@pytest.fixture
+def two(folder):
+    """A dataset of two configs; reading the large one needs more memory than there is, for as long as `short` is not empty."""
+    names = ("large", "small")
+    card = {"configs": [{"config_name": name, "data_files": f"{name}.jsonl"} for name in names]}
+    put(folder, {"README.md": f"---\n{json.dumps(card)}\n---\n".encode(), **TOO_LARGE})
+    before, short, runs = conversion.Converter._in_process, ["large"], []
+
+    def limited(self, job, task, work):
+        runs.append(task["config"])
+        return (-9, "") if task["config"] in short else before(self, job, task, work)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conversion.Converter, "_in_process", limited)
+        yield short, runs
+
+
+def noted(folder):
+    [commit] = kept(folder)
+    told = json.loads((folder / "datasets/org/rows/.gristmill/convert" / commit / "index.json").read_text())
+    return {name: count for name, (count, _) in told["tries"].items()}
+
+
+def test_what_the_memory_was_too_small_for_is_tried_again(folder, two, monkeypatch):
+    short, runs = two
+    with serve_in_thread(folder) as endpoint:
+        wire = Wire(endpoint)
+        for _ in range(2):
+            answer = ask(wire, f"{API}/large")
+            assert (answer.status, answer.code) == (422, "ConversionFailed")
+            assert "may need more memory than there is. It will be tried again." in answer.json["error"]
+        assert runs == ["large", "small"]
+        assert set(listing(wire)) == {"small"}
+        assert noted(folder) == {"large": 1}
+        monkeypatch.setattr(converted, "_FIRST_WAIT", 0.0)
+        assert ask(wire, f"{API}/large").status == 422
+        assert noted(folder)["large"] >= 2
+        assert set(runs[2:]) == {"large"}
+        short.clear()
+        url = listing(wire, f"{API}/large/train")[0]
+        assert fetch(wire, url).to_pydict() == {"a": [1]}
+        assert noted(folder) == {}
+        assert runs.count("small") == 1
+        told = listing(wire)
+        assert fetch(wire, told["small"]["train"][0]).to_pydict() == {"a": [2]}
+
+
+def test_it_is_tried_again_after_a_start(folder, two):
+    short, runs = two
+    with serve_in_thread(folder) as endpoint:
+        assert ask(Wire(endpoint), f"{API}/large").status == 422
+    short.clear()
+    with serve_in_thread(folder) as endpoint:
+        wire = Wire(endpoint)
+        assert fetch(wire, listing(wire, f"{API}/large/train")[0]).to_pydict() == {"a": [1]}
+    assert runs == ["large", "small", "large"]
+
+
+@pytest.mark.usefixtures("two")
+def test_others_do_not_wait_for_what_is_tried_again(folder, monkeypatch):
+    with serve_in_thread(folder) as endpoint:
+        wire = Wire(endpoint)
+        assert ask(wire, f"{API}/large").status == 422
+        monkeypatch.setattr(converted, "_FIRST_WAIT", 0.0)
+        monkeypatch.setattr(conversion, "_WAIT", 0.0)
+        assert wire.get(f"{API}/large").status == 503
+        assert wire.get(f"{API}/small").json["train"]
+        answer = wire.get(API)
+        assert set(answer.json) == {"small"}
+        assert "It will be tried again." in answer.headers["X-HF-Warning"]
+
+
+def test_what_the_files_are_to_blame_for_is_not_tried_again(folder, monkeypatch):
+    put(folder, {"train.jsonl": b"{{{\n"})
+    with serve_in_thread(folder) as endpoint:
+        assert ask(Wire(endpoint)).status == 422
+    assert noted(folder) == {}
+    monkeypatch.setattr(conversion.Converter, "_in_process", None)
+    with serve_in_thread(folder) as endpoint:
+        assert ask(Wire(endpoint)).status == 422
+
+
+def test_when_it_is_time_to_try_again():
+    waits = []
+    for count in range(1, 9):
+        tries, wait = Tries(count, 1e9), 0
+        while not tries.due(1e9 + wait, started=0.0):
+            wait += 60
+        waits.append(wait)
+    assert waits == [60, 240, 960, 3840, 15360, 61440, 86400, 86400]
+    assert Tries(10**9, 1e9).due(1e9 + 86400, 0.0)
+    assert Tries(1, 1e9).due(1e9 - 1, 0.0)  # the clock was put back
+    assert Tries(1, 1e9).due(1e9 + 1, 1e9 + 0.5)
+
+
+def test_too_little_memory_is_told_apart():
+    error = DataError("needs more memory than there is")
+    error.__cause__ = pa.ArrowMemoryError("malloc of size 1 failed")
+    assert outcome(error) == (5, {"failed": "needs more memory than there is"})
+    assert outcome(MemoryError()) == (5, {"failed": "reading it needs more memory than there is."})

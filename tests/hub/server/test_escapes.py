@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gristmill.hub.server import walk
-from tests.hub.server.conftest import write
+from gristmill.hub.server import serve_in_thread, walk
+from tests.hub.server.conftest import FILES, Wire, write
 
 BASE = b"/datasets/org/tiny/resolve/main/"
 
@@ -172,11 +172,49 @@ def test_a_repository_that_can_not_be_read_does_not_hide_the_others(wire, folder
     write(folder / "datasets/org/broken", {"a.txt": b"a"})
     real = walk.walk
 
-    def refuse(place, root):
+    def refuse(place, *rest):
         if place.name == "broken":
             raise PermissionError(13, "Permission denied")
-        return real(place, root)
+        return real(place, *rest)
 
     monkeypatch.setattr("gristmill.hub.server.plain.walk", refuse)
     assert [item["id"] for item in wire.get("/api/datasets").json] == ["org/tiny"]
     assert wire.get("/api/datasets/org/broken").status == 500
+
+
+def test_links_that_lead_out_are_followed_if_the_operator_wants_it(folder, repo, caplog):
+    outside = folder.parent / "elsewhere"
+    write(outside, {"rows.csv": b"a\n1\n", "deep/more.csv": b"a\n2\n", ".git/config": b"x"})
+    write(folder, {"access.json": b'{"org/other": {"private": true, "tokens": {"hf_x": true}}}'})
+    write(folder / "datasets/org/private/.gristmill", {"objects/ab/abc": b"kept"})
+    (repo / "out").symlink_to(outside)
+    (repo / "rows.csv").symlink_to(outside / "rows.csv")
+    (repo / "above").symlink_to(folder.parent)
+    (repo / "top").symlink_to("/")
+    (repo / "settings.json").symlink_to(folder / "access.json")
+    (repo / "all").symlink_to(folder / "datasets")
+    (repo / "kept").symlink_to(folder / "datasets/org/private/.gristmill/objects")
+    (outside / "back").symlink_to(folder / "access.json")
+    (folder / "datasets/org/linked").symlink_to(outside)
+    (folder / "github/owner/repo/v1/out.csv").symlink_to(outside / "rows.csv")
+    (folder / "buckets/org").mkdir(parents=True)
+    (folder / "buckets/org/b").symlink_to(outside)
+    followed = {"out/rows.csv", "out/deep/more.csv", "rows.csv"}
+    with serve_in_thread(folder) as endpoint:
+        wire = Wire(endpoint)
+        for _ in range(2):
+            names = {item["rfilename"] for item in wire.get("/api/datasets/org/tiny").json["siblings"]}
+            assert names == set(FILES)
+        told = [each.getMessage() for each in caplog.records if "is left out: the link" in each.getMessage()]
+        assert len([each for each in told if each.startswith(f"{repo / 'out'} ")]) == 1
+        assert wire.get("/api/datasets/org/linked").code == "RepoNotFound"
+    with serve_in_thread(folder, follow_links=True) as endpoint:
+        wire = Wire(endpoint)
+        names = {item["rfilename"] for item in wire.get("/api/datasets/org/tiny").json["siblings"]}
+        assert names == {*FILES, *followed}
+        assert wire.get("/datasets/org/tiny/resolve/main/out/deep/more.csv").body == b"a\n2\n"
+        for path in ("out/back", "above/secret.txt", "top/etc/hostname", "settings.json", "kept/ab/abc"):
+            assert wire.get(f"/datasets/org/tiny/resolve/main/{path}").code == "EntryNotFound"
+        assert wire.get("/datasets/org/linked/resolve/main/rows.csv").body == b"a\n1\n"
+        assert wire.get("/github/owner/repo/v1/out.csv").body == b"a\n1\n"
+        assert wire.get("/buckets/org/b/resolve/rows.csv").status == 401

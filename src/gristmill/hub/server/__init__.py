@@ -50,9 +50,11 @@ def create_app(
     tokens: str | os.PathLike[str] | None = None,
     rate_limit: int | None = None,
     log: str | os.PathLike[str] | None = None,
+    follow_links: bool = False,
     mirror: str | bool = False,
     mirror_token: str | bool | None = None,
     mirror_ttl: float = 60.0,
+    mirror_max: int | None = None,
     convert_max: int = 1_000_000_000,
 ) -> App:
     """Makes the ASGI app that serves a folder; any ASGI server can run it.
@@ -67,10 +69,13 @@ def create_app(
         tokens: File of tokens and what they may read and write; ``tokens.json`` in the folder if left out.
         rate_limit: Requests that one client (token or address) may send in a minute; None for no limit.
         log: File to which a line of JSON is added for each request; ``-`` for standard error; None for no log.
+        follow_links: Serve what symbolic links in repositories lead to also if it is outside the folder.
         mirror: Endpoint of a Hub from which what is missing is fetched and kept; True for ``HF_ENDPOINT``.
         mirror_token: Token for that Hub, sent nowhere else; None for the one of ``HF_TOKEN`` or `hf auth login` if that Hub
             is ``HF_ENDPOINT``, else none; False for none.
         mirror_ttl: Seconds after which a branch is compared with that Hub again when it is asked for.
+        mirror_max: Bytes of the disk that what is fetched may take: the least recently used contents go, and come again
+            when they are asked for. Revisions that `mirror_repo` copied as a whole do not count and stay. None for no bound.
         convert_max: Bytes of a config's files (CSV, JSON and the like) up to which Parquet files are made of them when
             somebody asks for those; 0 for never.
 
@@ -98,7 +103,7 @@ def create_app(
     from gristmill.hub.server.request_log import RequestLog
     from gristmill.hub.server.served import Served
 
-    hub = Hub(folder, tokens, allow_write)
+    hub = Hub(folder, tokens, allow_write, follow_links)
     if allow_write and not hub.access.writable:
         raise InvalidArgumentError(
             "Where tokens are known, they say who may write, and none of them may: give one a scope in tokens.json."
@@ -112,7 +117,8 @@ def create_app(
     if mirror:
         from gristmill.hub.server.mirror import open_mirror
 
-        served.mirror = open_mirror(hub, None if mirror is True else mirror, mirror_token, mirror_ttl)
+        upstream = None if mirror is True else mirror
+        served.mirror = open_mirror(hub, upstream, mirror_token, mirror_ttl, mirror_max)
     return App(
         served,
         converter,
@@ -132,9 +138,11 @@ def serve(
     tokens: str | os.PathLike[str] | None = None,
     rate_limit: int | None = None,
     log: str | os.PathLike[str] | None = None,
+    follow_links: bool = False,
     mirror: str | bool = False,
     mirror_token: str | bool | None = None,
     mirror_ttl: float = 60.0,
+    mirror_max: int | None = None,
     convert_max: int = 1_000_000_000,
     tls_cert: str | os.PathLike[str] | None = None,
     tls_key: str | os.PathLike[str] | None = None,
@@ -152,9 +160,11 @@ def serve(
         tokens: As in `create_app`.
         rate_limit: As in `create_app`.
         log: As in `create_app`.
+        follow_links: As in `create_app`.
         mirror: As in `create_app`.
         mirror_token: As in `create_app`.
         mirror_ttl: As in `create_app`.
+        mirror_max: As in `create_app`.
         convert_max: As in `create_app`.
         tls_cert: File of a certificate (PEM): the server speaks HTTPS.
         tls_key: File of its key, if that is not in the same file.
@@ -178,9 +188,11 @@ def serve(
         tokens=tokens,
         rate_limit=rate_limit,
         log=log,
+        follow_links=follow_links,
         mirror=mirror,
         mirror_token=mirror_token,
         mirror_ttl=mirror_ttl,
+        mirror_max=mirror_max,
         convert_max=convert_max,
     )
     from gristmill.hub.server.run import run, tls_of
@@ -199,9 +211,11 @@ def serve_in_thread(
     tokens: str | os.PathLike[str] | None = None,
     rate_limit: int | None = None,
     log: str | os.PathLike[str] | None = None,
+    follow_links: bool = False,
     mirror: str | bool = False,
     mirror_token: str | bool | None = None,
     mirror_ttl: float = 60.0,
+    mirror_max: int | None = None,
     convert_max: int = 1_000_000_000,
     tls_cert: str | os.PathLike[str] | None = None,
     tls_key: str | os.PathLike[str] | None = None,
@@ -218,9 +232,11 @@ def serve_in_thread(
         tokens: As in `create_app`.
         rate_limit: As in `create_app`.
         log: As in `create_app`.
+        follow_links: As in `create_app`.
         mirror: As in `create_app`.
         mirror_token: As in `create_app`.
         mirror_ttl: As in `create_app`.
+        mirror_max: As in `create_app`.
         convert_max: As in `create_app`.
         tls_cert: File of a certificate (PEM): the server speaks HTTPS.
         tls_key: File of its key, if that is not in the same file.
@@ -248,9 +264,11 @@ def serve_in_thread(
         tokens=tokens,
         rate_limit=rate_limit,
         log=log,
+        follow_links=follow_links,
         mirror=mirror,
         mirror_token=mirror_token,
         mirror_ttl=mirror_ttl,
+        mirror_max=mirror_max,
         convert_max=convert_max,
     )
     from gristmill.hub.server.run import run_in_thread, tls_of

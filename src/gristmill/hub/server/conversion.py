@@ -1,7 +1,8 @@
 """Makes Parquet of what is not, when somebody asks for it: in the background, one config at a time, once for a commit.
 
 A request waits a few seconds for it and is told to come again after that (503). What can't be read is told (422), by the
-reason that reading it had, and not tried again until the files change.
+reason that reading it had, and not tried again until the files change. What the machine may be to blame for (too little
+memory, too little time) is tried again when it is asked for, at growing distances, and after each start of the server.
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ from gristmill.errors import GristmillError
 from gristmill.files.atomic import sweep, temporary_name
 from gristmill.files.lock import lock
 from gristmill.hub.server.convert import ToConvert, to_convert
-from gristmill.hub.server.converted import Converted, MadeFile, read_converted, write_converted
+from gristmill.hub.server.converted import (
+    Converted,
+    MadeFile,
+    Tries,
+    copy_files,
+    folder_of,
+    read_converted,
+    write_converted,
+)
 from gristmill.hub.server.errors import Refusal, header_text, unwritable
 from gristmill.hub.server.hashing import blob_id, pointer_text
 from gristmill.hub.server.history import History
@@ -47,6 +56,10 @@ _LONGEST = 3600.0
 _AGAIN_AFTER = 60.0
 _GROWS = 20
 _NAMES = frozenset({CONVERT, "~parquet"})
+
+
+class _Passing(Exception):
+    """A config could not be converted now, and perhaps another time."""
 
 
 @dataclass
@@ -74,6 +87,7 @@ class Converter:
         self._lock = threading.Lock()
         self._one = threading.Lock()
         self._stopped = False
+        self._began = time.time()
 
     def close(self) -> None:
         """Ends what runs; nothing of it is kept."""
@@ -99,7 +113,10 @@ class Converter:
         head = await self.served.in_turn(request, repo, repo.head)
         todo = await self.served.call(self.missing, repo, head)
         if todo:
-            job = self._start(repo, head, todo)
+            job = self._start(repo, head)
+            if await self.served.call(_has_others, repo, head, _asked(values), todo):
+                await self._tell_failures(request, repo, head, values)
+                return
             with anyio.move_on_after(_WAIT):
                 while not job.finished:  # noqa: ASYNC110  # a thread converts
                     await anyio.sleep(_LOOK_AGAIN)
@@ -117,7 +134,7 @@ class Converter:
         found = await self.served.call(read_converted, repo.folder, head.commit)
         if found is None or not found.failed:
             return
-        asked = values.get("config") or values.get("path", "").partition("/")[0]
+        asked = _asked(values)
         config = asked if asked in found.failed else next(iter(found.failed))
         why = f"The config {config} of {repo.id} could not be converted to Parquet: {found.failed[config]}"
         if asked != config:
@@ -130,14 +147,19 @@ class Converter:
         raise Refusal(422, why, "ConversionFailed")
 
     def missing(self, repo: Repo, head: Snapshot) -> list[ToConvert]:
-        """Lists the configs of which Parquet files have not been made yet."""
-        if read_converted(repo.folder, head.commit) is not None:
-            return []
+        """Lists the configs of which Parquet files have not been made yet, or are to be tried again."""
+        found = read_converted(repo.folder, head.commit)
+        if found is not None:
+            now = time.time()
+            again = {name for name, tries in found.tries.items() if tries.due(now, self._began)}
+            return (
+                [one for one in to_convert(head, repo.card(), repo.id) if one.name in again] if again else []
+            )
         if isinstance(repo, MirroredRepo) and CONVERT in repo.state().refs:
             return []  # the other Hub has done it
         return to_convert(head, repo.card(), repo.id)
 
-    def _start(self, repo: Repo, head: Snapshot, todo: list[ToConvert]) -> _Job:
+    def _start(self, repo: Repo, head: Snapshot) -> _Job:
         key = (repo.folder, head.commit)
         with self._lock:
             now = time.monotonic()
@@ -149,15 +171,16 @@ class Converter:
                 return known
             job = self._jobs[key] = _Job()
         thread = threading.Thread(
-            target=self._run, args=(job, repo, head, todo), name="gristmill-convert", daemon=True
+            target=self._run, args=(job, repo, head), name="gristmill-convert", daemon=True
         )
         thread.start()
         return job
 
-    def _run(self, job: _Job, repo: Repo, head: Snapshot, todo: list[ToConvert]) -> None:
+    def _run(self, job: _Job, repo: Repo, head: Snapshot) -> None:
         try:
             with self._one, lock(History(repo.folder).inside("convert") / f".{head.commit}.lock"):
-                if read_converted(repo.folder, head.commit) is None and not self._stopped:
+                todo = self.missing(repo, head)  # another server may have done it
+                if todo and not self._stopped:
                     self._convert(job, repo, head, todo)
         except OSError as error:
             job.refusal = unwritable(f"the Parquet files of {repo.id}", error)
@@ -182,26 +205,43 @@ class Converter:
         sweep(folder)
         work = temporary_name(folder / "work")
         work.mkdir()
-        made: list[MadeFile] = []
-        failed: dict[str, str] = {}
+        before = read_converted(repo.folder, head.commit) or Converted()
+        made: list[MadeFile] = list(before.files)
+        failed, tries = dict(before.failed), dict(before.tries)
         try:
+            copy_files(before.files, folder_of(repo.folder, head.commit), work / "out")
             for config in todo:
-                why = self._convert_config(job, repo, config, work)
+                failed.pop(config.name, None)
+                count = tries.pop(config.name, Tries(0, 0.0)).count + 1
+                try:
+                    why = self._convert_config(job, repo, config, work)
+                except _Passing as passing:
+                    why = f"{passing} It will be tried again."
+                    tries[config.name] = Tries(count, time.time())
                 if why:
                     failed[config.name] = why
                     _log.warning("%s, config %s: no Parquet files: %s", repo.id, config.name, why)
                 else:
                     made += _made_files(work / "out", config.name)
-            write_converted(repo.folder, head.commit, work / "out", Converted(tuple(made), failed))
+            converted = Converted(tuple(sorted(made, key=lambda file: file.path)), failed, tries)
+            write_converted(repo.folder, head.commit, work / "out", converted)
         finally:
             shutil.rmtree(work, ignore_errors=True)
         _log.info("%s at %s: %d Parquet files made", repo.id, head.commit, len(made))
 
     def _convert_config(self, job: _Job, repo: Repo, config: ToConvert, work: Path) -> str:
-        """Makes the files of one config; gives why not, or an empty text."""
+        """Makes the files of one config; gives why not, or an empty text.
+
+        Raises:
+            _Passing: The machine may be to blame.
+        """
         if config.size > self.limit:
             return f"its files have {config.size:,} bytes, and this server converts up to {self.limit:,}."
-        self._fetch(repo, config)
+        with self._held(repo, config):
+            self._fetch(repo, config)
+            return self._convert_files(job, repo, config, work)
+
+    def _convert_files(self, job: _Job, repo: Repo, config: ToConvert, work: Path) -> str:
         data = work / "data"
         shutil.rmtree(data, ignore_errors=True)
         names = _lay_out(config, data)
@@ -217,16 +257,19 @@ class Converter:
         shutil.rmtree(work / "out" / config.name, ignore_errors=True)
         if self._stopped:
             raise Refusal(503, "The server is being stopped.", headers={"Retry-After": "5"})
-        if status == 3:
+        if status in (3, 5):
             with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
-                return _retold(str(json.loads(said.splitlines()[-1])["failed"]), data, names, repo.id)
+                why = _retold(str(json.loads(said.splitlines()[-1])["failed"]), data, names, repo.id)
+                if status == 5:
+                    raise _Passing(why)
+                return why
         if status == 4:
             with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
                 number = int(json.loads(said.splitlines()[-1])["errno"])
                 raise unwritable(f"the Parquet files of {repo.id}", OSError(number, os.strerror(number)))
         if status is None:
-            return f"it took longer than {_LONGEST:.0f} s."
-        return "the process that read it was ended; it may need more memory than there is."
+            raise _Passing(f"it took longer than {_LONGEST:.0f} s.")
+        raise _Passing("the process that read it was ended; it may need more memory than there is.")
 
     def _in_process(self, job: _Job, task: dict[str, object], work: Path) -> tuple[int | None, str]:
         cache = work / "cache"
@@ -267,6 +310,13 @@ class Converter:
         shutil.rmtree(cache, ignore_errors=True)
         return status, said
 
+    def _held(self, repo: Repo, config: ToConvert) -> contextlib.AbstractContextManager[None]:
+        """Keeps the contents of a copy here while they are read."""
+        room = self.served.mirror.room if self.served.mirror is not None else None
+        if room is None or not isinstance(repo, MirroredRepo):
+            return contextlib.nullcontext()
+        return room.hold(entry.found.file for entries in config.splits.values() for entry in entries)
+
     def _fetch(self, repo: Repo, config: ToConvert) -> None:
         """Waits for the contents of a copy that are not here yet."""
         mirror = self.served.mirror
@@ -279,6 +329,17 @@ class Converter:
                     time.sleep(_LOOK_AGAIN)
                 if fetch.failure is not None:
                     raise fetch.failure
+
+
+def _asked(values: dict[str, str]) -> str:
+    """Gives the config that a request is about; empty for all."""
+    return values.get("config") or values.get("path", "").partition("/")[0]
+
+
+def _has_others(repo: Repo, head: Snapshot, asked: str, todo: list[ToConvert]) -> bool:
+    """Says whether what is asked for is there while others are tried again."""
+    found = read_converted(repo.folder, head.commit)
+    return found is not None and asked not in {one.name for one in todo} and bool(asked or found.files)
 
 
 def _retold(text: str, folder: Path, names: Mapping[str, str], id: str) -> str:

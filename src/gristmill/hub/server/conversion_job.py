@@ -50,7 +50,10 @@ def _end_with_parent() -> None:
 
 
 def outcome(error: BaseException) -> tuple[int, dict[str, object]]:
-    """Says how a failure is reported: 3 and why if the files can't be read, 4 and the number if the machine failed.
+    """Says how a failure is reported.
+
+    By 3 and why if the files can't be read, by 4 and the number if the machine failed, by 5 and why if it has too little
+    memory.
 
     What the machine failed at, such as a full disk, may be well the next time, and must not stand for the files.
 
@@ -68,8 +71,16 @@ def outcome(error: BaseException) -> tuple[int, dict[str, object]]:
         system = isinstance(cause, OSError) and not isinstance(cause, GristmillError)
         if system and (cause is error or cause.errno in _NO_ROOM):
             return 4, {"errno": cause.errno or errno.EIO}
+        if isinstance(cause, MemoryError):  # also that of Arrow
+            return 5, {"failed": _why(error)}
         cause = cause.__cause__
-    return 3, {"failed": str(error)[:2000] or type(error).__name__}
+    return 3, {"failed": _why(error)}
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "reading it needs more memory than there is."
+    return str(error)[:2000] or type(error).__name__
 
 
 def main() -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gristmill.errors import GristmillError
 from gristmill.hub.server.errors import Refusal, unwritable
+from gristmill.hub.server.mirror_room import MirrorRoom
 from gristmill.hub.server.mirrored import MirroredRepo
 from gristmill.hub.server.snapshots import Entry, Kept
 from gristmill.hub.server.upstream import Upstream, as_refusal
@@ -28,6 +29,7 @@ _MOST_WAITING = 256
 # Longer than clients go on trying to continue a body that broke off: what they have may be wrong.
 _DISTRUST_FOR = 60.0
 _FORGET_AFTER = 5.0
+_LOOK_AGAIN = 0.1
 
 
 def download_of(
@@ -97,10 +99,12 @@ class Fetches:
 
     Args:
         upstream: The Hub they come from.
+        room: Bounds what they take of the disk; None for no bound.
     """
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: Upstream, room: MirrorRoom | None = None) -> None:
         self.upstream = upstream
+        self.room = room
         self._stop = threading.Event()
         self._slots = threading.BoundedSemaphore(_AT_ONCE)
         self._lock = threading.Lock()
@@ -137,7 +141,7 @@ class Fetches:
                 message = f"What {self.upstream.endpoint} sent for this file had another hash; try again in a minute."
                 raise Refusal(502, message, headers={"Retry-After": str(int(_DISTRUST_FOR))})
             known = self._running.get(key)
-            if known is not None and not (known.finished and known.failure is not None):
+            if known is not None and not (known.finished and (known.failure is not None or not key.exists())):
                 return known
             if len(self._running) >= _MOST_WAITING:
                 raise Refusal(
@@ -198,7 +202,15 @@ class Fetches:
         repo.kept.temporary()  # makes the folder, and tidies it
         repo.kept.inside("objects", download.final.parent.name)
         _check_room(download)
-        fetch(self.upstream.files, download, Watch(report, self._stop))
+        if self.room is not None:
+            while not self.room.take(download.final, download.file.size):
+                if self._stop.wait(_LOOK_AGAIN):
+                    raise Cancelled
+        try:
+            fetch(self.upstream.files, download, Watch(report, self._stop))
+        finally:
+            if self.room is not None:
+                self.room.done(download.final)
         _log.info("%s of %s is here now", download.file.path, repo.id)
 
 

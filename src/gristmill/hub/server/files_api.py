@@ -101,6 +101,8 @@ async def _file(
         if served.mirror is None or repo.state().upstream != served.hub.upstream:
             raise Refusal(504, f"{shorten(entry.path)} was not copied here.")
         return await missing_response(served.mirror, request, repo, entry, headers, served.reads)
+    if isinstance(repo, MirroredRepo) and served.mirror is not None and served.mirror.room is not None:
+        await served.call(served.mirror.room.used, entry.found.file)
     return await file_response(request, entry, headers, served.reads)
 
 
@@ -138,7 +140,8 @@ async def github(served: Served, request: Request, values: dict[str, str]) -> Re
 def _mirrored(served: Served, path: str) -> Entry | None:
     file = served.hub.root / "github" / path
     parts = path.split("/")
-    if len(parts) < 4 or HIDDEN_FOLDERS & set(parts) or not inside(file, served.hub.root):
+    hub = served.hub
+    if len(parts) < 4 or HIDDEN_FOLDERS & set(parts) or not inside(file, hub.root, hub.follow_links):
         return None
     try:
         if not file.is_file():

@@ -26,6 +26,7 @@ from gristmill.files.http import is_unreachable
 from gristmill.hub.server.access import Caller
 from gristmill.hub.server.errors import Refusal, repo_not_found, unwritable
 from gristmill.hub.server.fetching import Fetches
+from gristmill.hub.server.mirror_room import MirrorRoom
 from gristmill.hub.server.mirrored import MirroredRepo
 from gristmill.hub.server.pinning import change, pin
 from gristmill.hub.server.repo import CONVERT
@@ -55,13 +56,15 @@ class Mirror:
         hub: The served folder.
         upstream: The other Hub.
         ttl: Seconds for which a branch is taken to be what that Hub said last.
+        most: Bytes that the contents fetched may take; None for no bound.
     """
 
-    def __init__(self, hub: Hub, upstream: Upstream, ttl: float = 60.0) -> None:
+    def __init__(self, hub: Hub, upstream: Upstream, ttl: float = 60.0, most: int | None = None) -> None:
         self.hub = hub
         self.upstream = upstream
         self.ttl = ttl
-        self.fetches = Fetches(upstream)
+        self.room = None if most is None else MirrorRoom(hub.root, upstream.endpoint, most)
+        self.fetches = Fetches(upstream, self.room)
         self.passing = anyio.CapacityLimiter(_PASSING)
         self._threads = anyio.CapacityLimiter(_THREADS)
         self._turns = [anyio.Lock() for _ in range(_TURNS)]
@@ -189,7 +192,9 @@ class Mirror:
         return False
 
 
-def open_mirror(hub: Hub, endpoint: str | None, token: str | bool | None, ttl: float) -> Mirror:
+def open_mirror(
+    hub: Hub, endpoint: str | None, token: str | bool | None, ttl: float, most: int | None = None
+) -> Mirror:
     """Makes a served folder fetch what it has not got.
 
     Args:
@@ -197,6 +202,7 @@ def open_mirror(hub: Hub, endpoint: str | None, token: str | bool | None, ttl: f
         endpoint: The other Hub; None for ``HF_ENDPOINT``.
         token: A token for it; None for the one that is set up for ``HF_ENDPOINT``, if it is that; False for none.
         ttl: Seconds for which an answer about a branch holds.
+        most: Bytes that the contents fetched may take; None for no bound.
 
     Raises:
         InvalidArgumentError: The endpoint is no URL, the token can't be one, or offline mode is on.
@@ -207,4 +213,4 @@ def open_mirror(hub: Hub, endpoint: str | None, token: str | bool | None, ttl: f
         )
     upstream = Upstream(endpoint or config.HF_ENDPOINT, token_for(endpoint, token))
     hub.upstream = upstream.endpoint
-    return Mirror(hub, upstream, ttl)
+    return Mirror(hub, upstream, ttl, most)

@@ -48,7 +48,8 @@ async def missing_response(
     """Answers for a file whose content is not here.
 
     Small files, and those of which most is asked for, are fetched whole; of a large one, a range is handed on from the
-    other Hub, and the whole is fetched once as many bytes were handed on as half of it.
+    other Hub, and the whole is fetched once as many bytes were handed on as half of it. What is larger than all that may be
+    kept is handed on and not kept.
 
     Args:
         mirror: Fetches.
@@ -68,13 +69,14 @@ async def missing_response(
     about["Content-Length"] = str(byte_range.length)
     running = mirror.fetches.running(entry)
     at_hand = running is not None and running.done >= byte_range.start and byte_range.length * 2 >= entry.size
-    if entry.size > _SMALL and byte_range.length * 2 < entry.size and not at_hand:
+    too_large = mirror.room is not None and entry.size > mirror.room.most
+    if too_large or (entry.size > _SMALL and byte_range.length * 2 < entry.size and not at_hand):
         passed = await anyio.to_thread.run_sync(
             _Passed, mirror, repo, entry, byte_range, limiter=mirror.passing
         )
-        if mirror.fetches.passed(entry, byte_range.length) * 2 >= entry.size:
+        if not too_large and mirror.fetches.passed(entry, byte_range.length) * 2 >= entry.size:
             mirror.fetches.start(repo, entry)
-        return _PassedBody(passed, about, byte_range, request, mirror.passing)
+        return _PassedBody(passed, status, about, byte_range, request, mirror.passing)
     fetch = mirror.fetches.start(repo, entry)
     if entry.size > _SMALL:
         await _begun(fetch, byte_range)
@@ -221,12 +223,13 @@ class _PassedBody(Response):
     def __init__(
         self,
         passed: _Passed,
+        status: int,
         headers: Mapping[str, str],
         part: ByteRange,
         request: Request,
         threads: anyio.CapacityLimiter,
     ) -> None:
-        super().__init__(None, 206, headers)
+        super().__init__(None, status, headers)
         self._passed = passed
         self._part = part
         self._request = request

@@ -55,7 +55,7 @@ class PlainRepo(Repo):
         start = time.monotonic()
         if start >= self._trusted_until:
             try:
-                self._found = walk(self.folder, self.hub.root)
+                self._found = walk(self.folder, self.hub.root, self.hub.follow_links)
             except FileNotFoundError:
                 raise
             except OSError as error:
@@ -129,7 +129,7 @@ class PlainRepo(Repo):
         """Gives the refs that are stored; see `Repo.named_refs`."""
         return {"refs/heads/main": self.head().commit}
 
-    def history(self, snapshot: Snapshot) -> Iterator[Commit]:
+    def history(self, snapshot: Snapshot, start: str | None = None) -> Iterator[Commit]:
         """Lists commits, newest first; see `Repo.history`."""
         yield Commit(snapshot.commit, None, COMMIT_TITLE, "", snapshot.modified, "gristmill")
 

@@ -55,6 +55,8 @@ class Hub(ServedFolder):
         folder: Holds ``datasets/ORG/NAME/…`` and the like, and perhaps ``revisions.json`` and ``access.json``.
         tokens: The token file; ``tokens.json`` in the folder if left out.
         anyone_writes: Whether everybody may write if no tokens are known.
+        follow_links: Whether symbolic links in repositories may lead out of the folder; those in buckets never do, since
+            others write there.
 
     Raises:
         FileMissingError: There is no such folder.
@@ -66,8 +68,9 @@ class Hub(ServedFolder):
         folder: str | os.PathLike[str],
         tokens: str | os.PathLike[str] | None = None,
         anyone_writes: bool = False,
+        follow_links: bool = False,
     ) -> None:
-        super().__init__(folder)
+        super().__init__(folder, follow_links)
         if tokens is not None and not Path(tokens).is_file():
             raise FileMissingError.from_path(
                 tokens, "Name a file of tokens; see the guide on the Hub server."
@@ -81,7 +84,8 @@ class Hub(ServedFolder):
     def find(self, type: str, id: str) -> Repo | None:
         """Finds a repository by its type and id; None if there is none."""
         folder = self.root / type / id
-        if type not in TYPES or not valid_id(id) or not folder.is_dir() or not inside(folder, self.root):
+        named = type in TYPES and valid_id(id)
+        if not named or not folder.is_dir() or not inside(folder, self.root, self.follow_links):
             self._repos.pop((type, id), None)
             return None
         kind: Callable[[Hub, str, str], Repo]

@@ -17,9 +17,11 @@ class ServedFolder:
 
     Args:
         folder: Holds ``datasets/ORG/NAME/…`` and the like, and perhaps ``revisions.json``.
+        follow_links: Whether symbolic links in repositories may lead out of it.
 
     Attributes:
         root: The folder, without links in its path.
+        follow_links: Whether symbolic links in repositories may lead out of it.
         upstream: Endpoint of the Hub that what is missing is fetched from; None for none.
         hasher: Hashes files, and remembers hashes.
         cards: Reads dataset cards, and remembers them.
@@ -29,8 +31,9 @@ class ServedFolder:
         FileFormatError: ``revisions.json`` can't be used.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], follow_links: bool = False) -> None:
         self.root = Path(folder).resolve()
+        self.follow_links = follow_links
         if not self.root.is_dir():
             raise FileMissingError.from_path(folder, "Name a folder that holds datasets/ORG/NAME/….")
         self.upstream: str | None = None

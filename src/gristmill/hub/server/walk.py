@@ -1,18 +1,23 @@
 """The files of a folder as a repository shows them: one cheap walk of stat calls, no file opened.
 
-Left out: tool folders (``.git``, ``.cache``, ``.gristmill``), files that are still being written, symbolic links that leave the served
-folder or lead to a folder from inside another linked one, what is not a regular file, and names that no URL can carry.
+Left out: tool folders (``.git``, ``.cache``, ``.gristmill``), files that are still being written, symbolic links that leave
+the served folder (unless they are to be followed) or lead to a folder from inside another linked one, what is not a regular
+file, and names that no URL can carry.
 """
 
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gristmill.logging import get_logger
+
+_logger = get_logger(__name__)
 _LATEST = 253402300799.0  # the last second of the year 9999
 HIDDEN_FOLDERS = frozenset({".git", ".cache", ".gristmill"})
 
@@ -68,12 +73,13 @@ class Found:
         return Stamp.of(status) == self.stamp
 
 
-def walk(folder: Path, root: Path) -> dict[str, Found]:
+def walk(folder: Path, root: Path, outside: bool = False) -> dict[str, Found]:
     """Lists the files below a folder.
 
     Args:
         folder: The repository's folder.
-        root: The served folder, resolved; links to places outside it, and to the settings at its top, are left out.
+        root: The served folder, resolved; links to the settings at its top are left out.
+        outside: Whether links to places outside it are followed.
 
     Returns:
         Files by their path in the repository, in sorted order.
@@ -82,7 +88,7 @@ def walk(folder: Path, root: Path) -> dict[str, Found]:
         OSError: A folder can't be listed; `FileNotFoundError` if `folder` itself is not there.
     """
     top = _Folder(str(folder), "", (os.path.realpath(folder),))
-    found = {item.path: item for item in _below(top, root)}
+    found = {item.path: item for item in _below(top, root, outside)}
     return dict(sorted(found.items()))
 
 
@@ -96,7 +102,7 @@ class _Folder:
     linked: bool = False
 
 
-def _below(top: _Folder, root: Path) -> Iterator[Found]:
+def _below(top: _Folder, root: Path, outside: bool) -> Iterator[Found]:
     # A list of folders, not a call in a call: a path may have more parts than Python calls may be nested.
     waiting = [top]
     while waiting:
@@ -111,7 +117,10 @@ def _below(top: _Folder, root: Path) -> Iterator[Found]:
             for entry in entries:
                 link = entry.is_symlink()
                 status = _status(entry) if _listed(entry.name) else None
-                if status is None or (link and not inside(Path(entry.path), root)):
+                if status is None:
+                    continue
+                if link and not inside(Path(entry.path), root, outside):
+                    _tell(entry.path)
                     continue
                 if stat.S_ISREG(status.st_mode):
                     yield Found(folder.prefix + entry.name, Path(entry.path), Stamp.of(status))
@@ -145,7 +154,20 @@ def _listed(name: str) -> bool:
     return "\\" not in name
 
 
-def inside(path: Path, root: Path) -> bool:
-    """Says whether a path, its links followed, is below `root` and not one of the settings files at its top."""
+@functools.lru_cache(maxsize=1000)  # once, and not with each look
+def _tell(path: str) -> None:
+    _logger.warning("%s is left out: the link leads to where the server does not follow.", path)
+
+
+def inside(path: Path, root: Path, outside: bool = False) -> bool:
+    """Says whether a path, its links followed, is one whose content may be served.
+
+    Args:
+        path: The path.
+        root: The served folder, resolved. The settings files at its top are never served, nor what is in folders of tools.
+        outside: Whether places outside it may be, but for the folders above it: through those it would come to itself.
+    """
     real = Path(os.path.realpath(path))
-    return real.is_relative_to(root) and real != root and real.parent != root
+    if real.is_relative_to(root):
+        return real != root and real.parent != root and not HIDDEN_FOLDERS & {*real.relative_to(root).parts}
+    return outside and not root.is_relative_to(real)
