@@ -1,7 +1,6 @@
 """What no ref reaches is freed, and nothing else: beside a server, beside pushes, and when it is killed."""
 
 import json
-import multiprocessing
 import os
 import signal
 import sys
@@ -21,6 +20,7 @@ from gristmill.hub.server.history import History
 from gristmill.hub.server.intake import Intake
 from gristmill.hub.server.repos import Hub
 from tests.hub.server.conftest import Writer, file, write
+from tests.processes import Forks
 
 API = "/api/datasets/org/new"
 
@@ -141,7 +141,7 @@ def test_beside_many_pushes(writer, folder):
             assert body(writer, "main", f"{number}/{each}.txt") == b"%d" % ((7 + each) % 3)
 
 
-def _collect_and_die(root, at):
+def collect_and_die(root, at):
     seen = [0]
 
     def count(event, _arguments):
@@ -154,19 +154,23 @@ def _collect_and_die(root, at):
     collect_garbage(root)
 
 
+PROGRAM = """
+from tests.hub.server.test_garbage import collect_and_die
+def run(root, at):
+    collect_and_die(root, int(at))
+"""
+
+
 def test_killed_at_any_event_what_is_reached_is_there(tmp_path):
     create(Hub(tmp_path, anyone_writes=True), "datasets", "org/new", "me", private=False)
-    with serve_in_thread(tmp_path, allow_write=True) as endpoint:
+    with Forks(PROGRAM) as forks, serve_in_thread(tmp_path, allow_write=True) as endpoint:
         writer = Writer(endpoint)
         for at in range(1, 80, 3):
             for number in range(3):
                 assert writer.commit(file("a.txt", b"%d %d" % (at, number))).status == 200
             assert writer.post(f"{API}/super-squash/main", {"message": "one"}).status == 200
-            process = multiprocessing.get_context("fork").Process(
-                target=_collect_and_die, args=(tmp_path, at)
-            )
-            process.start()
-            process.join()
+            forks.start(tmp_path, at)
+            assert forks.end() in (-signal.SIGKILL, 0)
             assert body(writer, "main") == b"%d 2" % at
         assert not any(each.failed for each in collect_garbage(tmp_path))
         assert collect_garbage(tmp_path) == []

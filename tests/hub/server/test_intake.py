@@ -4,11 +4,12 @@ import base64
 import errno
 import io
 import json
-import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from gristmill.hub.server.intake import Intake
 from gristmill.hub.server.repos import Hub
 from gristmill.hub.server.versioned import VersionedRepo
 from tests.hub.server.conftest import Writer, file
+from tests.processes import Forks
 
 
 def objects(folder):
@@ -57,6 +59,32 @@ def test_many_files_are_waited_for_at_once(writer, folder, monkeypatch):
     home = folder / "datasets/org/new/.gristmill"
     assert not list((home / "tmp").iterdir())
     assert not list((home / "pending").iterdir())
+
+
+def test_reads_and_other_commits_go_on_while_the_disk_is_waited_for(writer, folder, monkeypatch):
+    assert writer.commit(file("old", b"old")).status == 200
+    slow, entered, wait = threading.Event(), threading.Event(), Durable.wait
+
+    def held(self, paths):
+        if any(path.name == blob_id(b"slow") for path in paths):
+            entered.set()
+            assert slow.wait(60)
+        wait(self, paths)
+
+    monkeypatch.setattr(Durable, "wait", held)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(writer.commit, file("new", b"slow"))
+        try:
+            assert entered.wait(60)
+            assert writer.get("/datasets/org/new/resolve/main/old").body == b"old"
+            assert writer.commit(file("quick", b"quick")).status == 200
+            assert writer.get("/datasets/org/new/resolve/main/quick").body == b"quick"
+            assert writer.get("/datasets/org/new/resolve/main/new").status == 404
+        finally:
+            slow.set()
+        assert answer.result().status == 200
+    for path, content in {"old": b"old", "new": b"slow", "quick": b"quick"}.items():
+        assert writer.get(f"/datasets/org/new/resolve/main/{path}").body == content
 
 
 def test_a_disk_that_fails_leaves_nothing(writer, folder, monkeypatch):
@@ -157,7 +185,7 @@ COUNT = 40
 EVENTS = ("open", "os.rename", "os.mkdir", "os.link", "os.remove", "os.rmdir")
 
 
-def _commit_and_die(root: Path, number: int, at: int) -> None:
+def commit_and_die(root: Path, number: int, at: int) -> None:
     """Makes a commit of many files and ends at the given event of the file system."""
     repo = Hub(root, anyone_writes=True).find("datasets", "org/x")
     assert isinstance(repo, VersionedRepo)
@@ -180,26 +208,29 @@ def _commit_and_die(root: Path, number: int, at: int) -> None:
     (root / "events").write_text(str(seen[0]))
 
 
-def run_one(*arguments):
-    process = multiprocessing.get_context("fork").Process(target=_commit_and_die, args=arguments)
-    process.start()
-    process.join()
-    return process.exitcode
+PROGRAM = """
+from pathlib import Path
+from tests.hub.server.test_intake import commit_and_die
+def run(root, number, at):
+    commit_and_die(Path(root), int(number), int(at))
+"""
 
 
 def test_killed_at_any_event_all_of_a_commit_is_there_or_nothing(tmp_path, monkeypatch):
     root = tmp_path / "hub"
     root.mkdir()
     create(Hub(root, anyone_writes=True), "datasets", "org/x", "me", private=False)
-    assert run_one(root, 0, 0) == 0
-    events = int((root / "events").read_text())
     newest = 0
-    with serve_in_thread(root, allow_write=True) as endpoint:
+    with Forks(PROGRAM) as forks, serve_in_thread(root, allow_write=True) as endpoint:
+        forks.start(root, 0, 0)
+        assert forks.end() == 0
+        events = int((root / "events").read_text())
         writer = Writer(endpoint)
         # All of the moments around the commit itself, and some of those while contents come in.
         points = [*range(1, events - 30, 9), *range(events - 30, events + 1)]
         for number, at in enumerate(points, 1):
-            assert run_one(root, number, at) in (-signal.SIGKILL, 0)
+            forks.start(root, number, at)
+            assert forks.end() in (-signal.SIGKILL, 0)
             title = writer.get("/api/datasets/org/x/commits/main").json[0]["title"]
             assert title in (f"number {newest}", f"number {number}")
             newest = int(title.split()[1])

@@ -187,3 +187,17 @@ def test_parts_make_up_the_object(tmp_path_factory, size):
     )
     assert sum(lengths) == size
     assert min(lengths) > 0
+
+
+def test_an_answer_has_so_many_addresses_at_most(writer, folder, monkeypatch):
+    monkeypatch.setattr("gristmill.hub.server.lfs_api._MOST_URLS", 10)
+    asked = {
+        "operation": "upload",
+        "transfers": ["basic", "multipart"],
+        "objects": [{"oid": f"{number:064x}", "size": SIZE} for number in range(4)],
+    }
+    told = writer.post("/datasets/org/new.git/info/lfs/objects/batch", asked).json
+    headers = [each["actions"]["upload"]["header"] for each in told["objects"]]
+    # Two in four parts each; the others are to be sent whole.
+    assert [len(header) for header in headers] == [5, 5, 0, 0]
+    assert len(list(folder.glob("datasets/org/new/.gristmill/parts/*"))) == 2

@@ -3,19 +3,24 @@
 import contextlib
 import hashlib
 import struct
+import tracemalloc
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gristmill.hub.server import xet_store
 from gristmill.hub.server.errors import Refusal
 from gristmill.hub.server.hashing import blob_id
 from gristmill.hub.server.xet_format import (
     GROUPED_LZ4,
     LARGEST_CHUNK,
+    LARGEST_CONTENT,
     LZ4,
+    MOST_CHUNKS,
     PLAIN,
+    Term,
     decode_chunks,
     hash_bytes,
     hash_text,
@@ -268,3 +273,111 @@ def test_what_no_commit_came_for_goes_after_a_day(writer, folder, monkeypatch):
 def test_tokens_hold_for_a_time(writer, monkeypatch):
     monkeypatch.setattr("gristmill.hub.server.xet_api._HOLDS", -1)
     assert Xet(writer).xorb(A, xorb([b"1"])).status == 401
+
+
+def test_a_shard_of_very_many_terms_takes_no_memory():
+    count = 200_000
+    content = bytearray(shard([(A, [(B, 0, 1, 7)])]))
+    term = content[96:144]
+    struct.pack_into("<I", content, 48 + 36, count)
+    content[96:144] = term * count
+    tracemalloc.start()
+    try:
+        [found] = parse_shard(bytes(content))
+        assert (found.sha256, found.size, len(found.terms)) == (A, 7 * count, count)
+        assert sum(each == Term(B, 0, 1, 7) for each in found.terms) == count
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < len(content) + 100_000  # the copy that this test makes, and no list
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        xorb([b"x"]) * (MOST_CHUNKS + 1),
+        chunk(bytes(LARGEST_CHUNK), LZ4) * (LARGEST_CONTENT // LARGEST_CHUNK + 1),
+    ],
+    ids=["chunks", "bytes"],
+)
+def test_xorbs_of_more_than_any_client_makes_are_refused(writer, folder, bad):
+    answer = Xet(writer).xorb(A, bad)
+    assert answer.status == 400
+    assert "when unpacked at most" in answer.json["error"]
+    assert not list(folder.glob("datasets/org/new/.gristmill/xet/*/*"))
+    assert not list(folder.glob("datasets/org/new/.gristmill/tmp/*"))
+
+
+def test_a_term_that_says_less_than_its_chunks_hold_writes_no_more_than_it_says(writer, folder, monkeypatch):
+    xet = Xet(writer)
+    assert xet.xorb(A, chunk(bytes(LARGEST_CHUNK), LZ4) * 1000).status == 200
+    written = []
+    keep = xet_store.XorbStore._write
+
+    def counted(self, file, target):
+        try:
+            return keep(self, file, target)
+        finally:
+            written.append(target.tell())
+
+    monkeypatch.setattr(xet_store.XorbStore, "_write", counted)
+    assert xet.shard(shard([("0" * 64, [(A, 0, 1000, 5)])])).status == 400
+    assert written == [0]
+    assert not list(folder.glob("datasets/org/new/.gristmill/tmp/*"))
+
+
+def test_a_file_that_no_disk_holds_is_refused_before_it_is_made(writer, folder):
+    xet = Xet(writer)
+    assert xet.xorb(A, chunk(bytes(LARGEST_CHUNK), LZ4)).status == 200
+    huge = [(A, 0, 1, 2**32 - 1)] * 100_000  # 400 TB
+    answer = xet.shard(shard([("0" * 64, huge)]))
+    assert (answer.status, "no room" in answer.json["error"]) == (507, True)
+    assert not list(folder.glob("datasets/org/new/.gristmill/tmp/*"))
+
+
+def test_a_file_of_parts_of_many_xorbs_in_any_order(writer, monkeypatch):
+    xet = Xet(writer)
+    parts = {f"{number:064x}": [b"%d" % number * 9, b"-%d" % number] for number in range(20)}
+    for hash, chunks in parts.items():
+        assert xet.xorb(hash, xorb(chunks)).status == 200
+    order = [(hash, first) for _ in range(5) for first in (0, 1) for hash in parts]
+    whole = b"".join(parts[hash][first] for hash, first in order)
+    sha256 = hashlib.sha256(whole).hexdigest()
+    terms = [(hash, first, first + 1, len(parts[hash][first])) for hash, first in order]
+    # Where the chunks are was noted when the xorbs came; looking for them anew each time would take for ever.
+    monkeypatch.setattr(xet_store, "index_xorb", None)
+    assert xet.shard(shard([(sha256, terms)])).json == {"result": 1}
+    assert writer.commit(("lfsFile", {"path": "x.bin", "oid": sha256})).status == 200
+    assert writer.get("/datasets/org/new/resolve/main/x.bin").body == whole
+
+
+def test_xorbs_that_an_older_version_received_are_still_read(writer, folder):
+    xet = Xet(writer)
+    assert xet.xorb(A, xorb([b"12345", b"678"])).status == 200
+    [path] = folder.glob("datasets/org/new/.gristmill/xet/*/*")
+    path.write_bytes(xorb([b"12345", b"678"]))
+    sha256 = hashlib.sha256(b"12345678").hexdigest()
+    assert xet.shard(shard([(sha256, [(A, 0, 2, 8)])])).json == {"result": 1}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_hostile_containers_are_refused(writer, data):
+    """Cut off, with numbers and bytes that lie, in any place: a clear answer, and the next upload works."""
+    xet = Xet(writer)
+    good_xorb = bytearray(xorb([b"hello", b"world" * 20], (PLAIN, LZ4)))
+    sha256 = hashlib.sha256(b"hello").hexdigest()
+    good_shard = bytearray(shard([(sha256, [(A, 0, 1, 5)]), (A, [(A, 1, 2, 100)])], verification=True))
+    for content in (good_xorb, good_shard):
+        for _ in range(data.draw(st.integers(0, 4))):
+            at = data.draw(st.integers(0, len(content) - 4))
+            content[at : at + 4] = data.draw(
+                st.sampled_from([b"\xff" * 4, bytes(4), b"\0\0\0\x80"]) | st.binary(min_size=4, max_size=4)
+            )
+        del content[data.draw(st.just(len(content)) | st.integers(0, len(content))) :]
+    answers = [xet.xorb(A, bytes(good_xorb)), xet.shard(bytes(good_shard))]
+    for answer in answers:
+        assert answer.status in (200, 400, 507), answer.body
+    assert xet.xorb(B, xorb([b"next"])).status == 200
+    fine = hashlib.sha256(b"next").hexdigest()
+    assert xet.shard(shard([(fine, [(B, 0, 1, 4)])])).status == 200

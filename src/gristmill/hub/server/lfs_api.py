@@ -19,6 +19,7 @@ from gristmill.hub.server.spool import receive_file
 
 _MEDIA_TYPE = "application/vnd.git-lfs+json"
 _MOST_OBJECTS = 1000
+_MOST_URLS = 20_000  # of parts in one answer; what is beyond that is to be sent whole
 _HOLDS = 6 * 3600.0
 _LARGEST = 1 << 50
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -78,13 +79,15 @@ def _uploads(
 ) -> list[dict[str, Any]]:
     history = History(repo.folder)
     pending.sweep(history)
-    told = []
+    told, urls = [], 0
     for oid, size in wanted:
         item: dict[str, Any] = {"oid": oid, "size": size}
         pending.note(history, oid)
         if not history.has(oid, size):
             claim = {"type": repo.type, "id": repo.id, "oid": oid, "size": size}
-            if parts and size > lfs_parts.part_size(size):
+            count = -(-size // lfs_parts.part_size(size))
+            if parts and 1 < count <= _MOST_URLS - urls:
+                urls += count
                 upload = _in_parts(served, lfs_parts.begin(history, oid, size), claim, base)
             else:
                 href = f"{base}/api/lfs/upload/{served.signer.sign(_UPLOAD, claim, _HOLDS)}"

@@ -206,7 +206,7 @@ class MirroredRepo(Repo):
         """Gives the refs that were copied; see `Repo.named_refs`."""
         return self.state().refs
 
-    def history(self, snapshot: Snapshot) -> Iterator[Commit]:
+    def history(self, snapshot: Snapshot, start: str | None = None) -> Iterator[Commit]:
         """Gives the commit of a snapshot, the only one that is known; see `Repo.history`."""
         try:
             yield self.kept.commit(snapshot.commit)

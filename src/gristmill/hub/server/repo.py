@@ -94,8 +94,13 @@ class Repo(ABC):
         """Gives commits by full ref, those that are stored."""
 
     @abstractmethod
-    def history(self, snapshot: Snapshot) -> Iterator[Commit]:
-        """Lists the commits that led to a snapshot, newest first."""
+    def history(self, snapshot: Snapshot, start: str | None = None) -> Iterator[Commit]:
+        """Lists the commits that led to a snapshot, newest first.
+
+        Args:
+            snapshot: The snapshot.
+            start: The commit to begin with, one that an earlier listing came to; if left out, the snapshot's own.
+        """
 
     def distrust(self) -> None:  # noqa: B027  # only where others change files there is something to look at anew
         """Makes the next look at the folder a fresh one."""

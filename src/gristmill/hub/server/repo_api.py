@@ -21,6 +21,7 @@ from gristmill.hub.server.repo import CONVERT, Repo
 from gristmill.hub.server.routing import check_path
 from gristmill.hub.server.served import Served, flag, number, read_body
 from gristmill.hub.server.snapshots import Snapshot
+from gristmill.hub.tree import is_commit
 
 _PAGE = 1000
 _PAGE_EXPANDED = 50
@@ -166,9 +167,13 @@ async def commits(served: Served, request: Request, values: dict[str, str]) -> R
     query = request.query_params
     limit = number(query.get("limit"), _PAGE_COMMITS, _PAGE)
     cursor = query.get("cursor")
-    start = number(cursor, 0, 10**9) if cursor is not None else 0
-    page = await served.call(lambda: list(islice(repo.history(snapshot), start, start + limit + 1)))
-    headers = {"Link": next_link(served, request, str(start + limit))} if len(page) > limit else None
+    if cursor is not None and not is_commit(cursor):
+        raise bad_request("The cursor is not one that this server gave out.")
+    # The next page begins with a commit and not at a number, so that none is walked through again.
+    page = await served.call(lambda: list(islice(repo.history(snapshot, cursor), limit + 1)))
+    if cursor is not None and not page:
+        raise bad_request("The commit that this page begins with is not here any more; list anew.")
+    headers = {"Link": next_link(served, request, page[limit].id)} if len(page) > limit else None
     told = [listing.commit_entry(commit, "formatted" in asked_keys(request)) for commit in page[:limit]]
     return JSONResponse(told, headers=headers)
 

@@ -76,9 +76,9 @@ class VersionedRepo(Repo):
         """Gives the refs that are stored; see `Repo.named_refs`."""
         return self.kept.state().refs()
 
-    def history(self, snapshot: Snapshot) -> Iterator[Commit]:
+    def history(self, snapshot: Snapshot, start: str | None = None) -> Iterator[Commit]:
         """Lists commits, newest first; see `Repo.history`."""
-        id: str | None = snapshot.commit
+        id: str | None = start or snapshot.commit
         while id is not None:
             try:
                 commit = self.kept.commit(id)

@@ -1,6 +1,7 @@
 """The two containers of a xet upload: xorbs (runs of chunks) and shards (which chunks make up which file). Pure.
 
-All numbers are little-endian. What can't be read is refused; nothing here allocates more than a chunk at a time.
+All numbers are little-endian. What can't be read is refused; nothing here allocates more than a chunk at a time, or the
+places of a xorb's chunks, whatever a container says of itself.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 LARGEST_XORB = 64 * 1024 * 1024 + 1024 * 1024
 """Bytes of a xorb: 64 MiB of chunks, and room for their headers and footer."""
 LARGEST_CHUNK = 128 * 1024
+MOST_CHUNKS = 16 * 1024
+"""Chunks of a xorb: twice as many as clients of xet put into one."""
+LARGEST_CONTENT = 2 * LARGEST_XORB
+"""Bytes of a xorb when all of its chunks are unpacked: twice as many as clients put into one."""
 LARGEST_SHARD = 64 * 1024 * 1024
 
 PLAIN, LZ4, GROUPED_LZ4 = 0, 1, 2
@@ -43,6 +48,37 @@ class Term:
     length: int
 
 
+class Terms:
+    """The parts of a file, in order, read from the shard when they are wanted: there may be a million.
+
+    Args:
+        shard: All of the shard.
+        at: Where the first of them begins.
+        count: How many there are, all within the shard.
+    """
+
+    def __init__(self, shard: bytes | mmap, at: int, count: int) -> None:
+        self._shard = shard
+        self._at = at
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Term]:
+        for at in self._places():
+            _, length, start, end = struct.unpack_from("<IIII", self._shard, at + 32)
+            yield Term(hash_text(self._shard[at : at + 32]), start, end, length)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of them."""
+        return sum(struct.unpack_from("<I", self._shard, at + 36)[0] for at in self._places())
+
+    def _places(self) -> range:
+        return range(self._at, self._at + self._count * _RECORD, _RECORD)
+
+
 @dataclass(frozen=True, slots=True)
 class ShardFile:
     """A file of a shard.
@@ -50,17 +86,14 @@ class ShardFile:
     Attributes:
         hash: Its xet hash.
         sha256: Of its content; None if the shard does not say.
-        terms: Its parts, in order.
+        size: Bytes of its content.
+        terms: Its parts, in order; to be read while the shard is open.
     """
 
     hash: str
     sha256: str | None
-    terms: list[Term]
-
-    @property
-    def size(self) -> int:
-        """Bytes of its content."""
-        return sum(term.length for term in self.terms)
+    size: int
+    terms: Terms
 
 
 def hash_text(raw: bytes) -> str:
@@ -104,15 +137,20 @@ def index_xorb(xorb: bytes | mmap) -> array[int]:
         Where each chunk's header begins, and at last where the chunks end.
 
     Raises:
-        Refusal: It has no chunks, or one that can't be (400).
+        Refusal: It has no chunks, or one that can't be, or more than a xorb may have (400).
     """
-    offsets, at = array("q", [0]), 0
+    offsets, at, content = array("q", [0]), 0, 0
     while at < len(xorb) and xorb[at : at + len(_FOOTER)] != _FOOTER:
-        packed, _, _ = _chunk_header(xorb, at)
+        packed, _, unpacked = _chunk_header(xorb, at)
         at += _CHUNK_HEADER + packed
         if at > len(xorb):
             raise bad_request("A chunk of the xorb ends beyond it.")
         offsets.append(at)
+        content += unpacked
+        if len(offsets) > MOST_CHUNKS + 1 or content > LARGEST_CONTENT:
+            raise bad_request(
+                f"A xorb may have {MOST_CHUNKS} chunks and {LARGEST_CONTENT} bytes when unpacked at most."
+            )
     if at == 0:
         raise bad_request("The xorb has no chunks.")
     return offsets
@@ -202,14 +240,16 @@ def parse_shard(shard: bytes | mmap) -> Iterator[ShardFile]:
     while (header := _record(shard, at))[:32] != _END:
         flags, count = struct.unpack_from("<II", header, 32)
         at += _RECORD
-        terms = [_term(_record(shard, at + _RECORD * number)) for number in range(count)]
+        terms = Terms(shard, at, count)
         # Verification entries of the terms are about hashes that nobody checks here: the sha256 is checked instead.
         at += _RECORD * count * (2 if flags & _VERIFICATION else 1)
+        if at > len(shard):
+            raise bad_request("The shard ends in the middle.")
         sha256 = None
         if flags & _METADATA:
             sha256 = hash_text(_record(shard, at)[:32])
             at += _RECORD
-        yield ShardFile(hash_text(header[:32]), sha256, terms)
+        yield ShardFile(hash_text(header[:32]), sha256, terms.size, terms)
 
 
 def _record(shard: bytes | mmap, at: int) -> bytes:
@@ -217,8 +257,3 @@ def _record(shard: bytes | mmap, at: int) -> bytes:
     if len(record) < _RECORD:
         raise bad_request("The shard ends in the middle.")
     return record
-
-
-def _term(record: bytes) -> Term:
-    _, length, start, end = struct.unpack_from("<IIII", record, 32)
-    return Term(hash_text(record[:32]), start, end, length)

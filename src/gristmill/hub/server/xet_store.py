@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import shutil
+import struct
 import time
 from array import array
 from collections import OrderedDict
@@ -34,7 +35,9 @@ KEEP_SECONDS = 2 * 3600.0
 """How long the xorbs of a store may be referred to after it was last used; longer than it is given out."""
 _NAME = re.compile(r"([0-9]{10})-[0-9a-f]{16}")
 _FOLDER = "xet"
-_MOST_OPEN = 2
+_MOST_OPEN = 8
+_INDEX = struct.Struct("<Q8s")
+_INDEX_TAG = b"gmchunks"
 
 
 class Depot(Protocol):
@@ -113,7 +116,10 @@ class XorbStore:
         """
         try:
             with map_file(temporary) as content:
-                index_xorb(content)
+                offsets = index_xorb(content)
+            # Behind it, so that the two are never of different uploads: a file may go back and forth between many xorbs.
+            with temporary.open("ab") as file:
+                file.write(offsets.tobytes() + _INDEX.pack(len(offsets), _INDEX_TAG))
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -163,6 +169,8 @@ class XorbStore:
                 left = term.length
                 for chunk in decode_chunks(content, offsets, term.start, term.end):
                     left -= len(chunk)
+                    if left < 0:
+                        break  # nothing is written beyond what there is said to be
                     digest.update(chunk)
                     target.write(chunk)
                 if left:
@@ -212,13 +220,24 @@ class _OpenXorbs:
                     content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
             except FileNotFoundError as error:
                 raise bad_request(f"The xorb {hash} is not here (any more); upload it again.") from error
-            known = (content, index_xorb(content))
+            known = (content, _index(content))
             self._open[hash] = known
             if len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)[1][0].close()
         else:
             self._open.move_to_end(hash)
         return known
+
+
+def _index(content: mmap.mmap) -> array[int]:
+    """Reads where the chunks of a xorb are, as `XorbStore.adopt` noted behind it."""
+    end = len(content) - _INDEX.size
+    count, tag = _INDEX.unpack_from(content, end) if end > 0 else (0, b"")
+    offsets = array("q")
+    if tag != _INDEX_TAG or count * offsets.itemsize > end:
+        return index_xorb(content)  # received by an older version
+    offsets.frombytes(content[end - count * offsets.itemsize : end])
+    return offsets
 
 
 @contextlib.contextmanager
