@@ -17,7 +17,8 @@
     ├── SearchIndexError (RuntimeError)           a search index could not be built, stored or asked
     │   └── MissingIndexError (KeyError)          there is no index of this name; lists those that exist
     ├── TransformError (RuntimeError)             a user's function failed or returned the wrong thing
-    │   ├── TransformOutputError (ValueError)     it returned something that can't become rows
+    │   ├── TransformOutputError (ValueError, TypeError)   it returned something that can't become rows
+    │   ├── GeneratorError (DatasetGenerationError)        a generator function failed, or yielded such things
     │   └── WorkerDiedError                       a worker process ended without an answer
     ├── FileError (OSError)                       reading or writing on this machine failed
     │   ├── FileMissingError (FileNotFoundError)
@@ -99,6 +100,7 @@ __all__ = [
     "FileFormatError",
     "FileMissingError",
     "GatedRepoError",
+    "GeneratorError",
     "GristmillError",
     "HubConnectionError",
     "HubError",

@@ -306,7 +306,7 @@ def test_writer_forms(tmp_path):
             pa.table({"x": [b"\xff"]}).to_batches(), tmp_path / "b", schema=pa.schema({"x": pa.binary()})
         )
     with pytest.raises(InvalidArgumentError):
-        FORMAT.write([], tmp_path / "b", schema=written.schema, index=True)
+        FORMAT.write([], tmp_path / "b", schema=written.schema, indx=True)
 
 
 REAL = SHARED / "tabular"

@@ -2088,7 +2088,10 @@ class Dataset(IndexableMixin, InfoMixin):
             max_shard_size: Write several files of about so many bytes of Arrow data, such as ``"500MB"``, named after the
                 path: ``train.csv`` becomes ``train-00000-of-00042.csv`` and so on.
             num_shards: Write so many files.
-            **to_csv_kwargs: Options of the CSV writer.
+            **to_csv_kwargs: Options with the names and meanings of `pandas.DataFrame.to_csv`: ``sep``, ``na_rep``,
+                ``float_format``, ``columns``, ``header``, ``index``, ``index_label``, ``encoding``, ``errors``,
+                ``compression``, ``quoting``, ``quotechar``, ``doublequote``, ``escapechar``, ``lineterminator``,
+                ``date_format``, ``decimal``.
 
         Returns:
             Bytes written.

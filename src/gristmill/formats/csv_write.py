@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import operator
 from collections.abc import Iterable
 from functools import partial, reduce
@@ -14,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from gristmill.errors import CastError, InvalidArgumentError
+from gristmill.errors import CastError
 from gristmill.features.columnless import refuse_columnless
 from gristmill.features.encode import decoded_values
 from gristmill.features.unheld import converted, first_failing
 from gristmill.formats.base import Target, output
+from gristmill.formats.csv_dialect import ESCAPES, Dialect
 from gristmill.formats.csv_missing import MISSING
 from gristmill.formats.json_write import encoder
 from gristmill.formats.text_columns import (
@@ -60,7 +60,7 @@ def write_csv_file(
         target: See `Format.write`.
         schema: See `Format.write`.
         compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, None, or ``"infer"`` from the target's suffix.
-        **options: ``sep``, ``header``, ``na_rep``, see `write_csv`.
+        **options: See `Dialect`.
 
     Returns:
         Number of bytes written, before compression.
@@ -70,16 +70,7 @@ def write_csv_file(
         return out.count
 
 
-def write_csv(
-    batches: Iterable[pa.RecordBatch],
-    out: Any,
-    schema: pa.Schema,
-    *,
-    sep: str = ",",
-    header: bool = True,
-    na_rep: str = "",
-    index: bool = False,
-) -> None:
+def write_csv(batches: Iterable[pa.RecordBatch], out: Any, schema: pa.Schema, **options: Any) -> None:
     r"""Writes record batches as CSV.
 
     Text is quoted where it holds separators, quotes or line ends, and where it would otherwise read as missing (empty
@@ -90,71 +81,80 @@ def write_csv(
         batches: Record batches (or tables) with this schema.
         out: Binary file object.
         schema: Schema of the batches.
-        sep: Character between cells.
-        header: Whether to write the column names.
-        na_rep: What a missing value is written as. In a table of one column an empty one would be a blank line, which
+        **options: See `Dialect`. In a table of one column a missing value without text would be a blank line, which
             readers skip; there it is written as ``NA``.
-        index: Only False: datasets have no index.
 
     Raises:
         InvalidArgumentError: An option can't be used, or there are rows without columns.
-        CastError: A binary column holds bytes that are no text.
+        CastError: A binary column holds bytes that are no text, or text has characters that can't be written.
         DataError: A value has no text, such as a date after the year 9999; names row and column.
     """
-    if type(sep) is not str or len(sep) != 1 or not sep.isascii() or sep in '\r\n"':
-        raise InvalidArgumentError.from_value("sep", sep, "one ASCII character")
-    if index:
-        raise InvalidArgumentError.from_value("index", index, "False: a dataset has no index to write")
-    missing = na_rep if na_rep or len(schema) != 1 else "NA"
-    if header:
-        text = io.StringIO()
-        csv.writer(text, delimiter=sep, lineterminator="\n").writerow(schema.names)
-        out.write(text.getvalue().encode())
+    dialect = Dialect.parse(options, schema.names)
+    encode = dialect.encoder()
+
+    def write(text: Any) -> None:
+        out.write(text if dialect.is_utf8 else encode.encode(bytes(text).decode()))
+
+    write(dialect.head(schema.names).encode())
     row = 0
     for batch in batches:
         if not batch.num_columns:
             refuse_columnless(batch.num_rows, "CSV")
         for start in range(0, batch.num_rows, _ROWS):
-            out.write(_lines(batch.slice(start, _ROWS), sep, missing, row + start))
-            out.write(b"\n")
+            piece = dialect.chosen(batch.slice(start, _ROWS), row + start)
+            try:
+                write(_lines(piece, dialect, row + start))
+                write(str(dialect.lineterminator).encode())
+            except UnicodeEncodeError as error:
+                raise CastError.at(
+                    f"{error.object[error.start : error.end]!r} can't be written as {dialect.encoding}",
+                    remedy='Write UTF-8, or pass errors="replace" or "xmlcharrefreplace".',
+                ) from error
         row += batch.num_rows
 
 
-def _lines(batch: Any, sep: str, missing: str, row: int) -> memoryview:
+def _lines(batch: Any, dialect: Dialect, row: int) -> memoryview:
     """Gives the lines of a batch; the last one has no end."""
     cells: list[Any] = []
+    missing = dialect.missing(batch.num_columns)
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        text = converted(whole, partial(_text, sep=sep, name=name, row=row), column=name, row=row)
+        text = converted(whole, partial(_text, dialect=dialect, name=name, row=row), column=name, row=row)
         cells.append(pc.fill_null(text, constant(missing)) if text.null_count else text)
-    lines = join(cells, sep)
+    lines = join(cells, dialect.sep)
     # All lines as one list, whose texts are joined: less than half of what a line end in each line costs.
     whole = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
-    return view_of(pc.binary_join(whole, constant("\n")))
+    return view_of(pc.binary_join(whole, constant(dialect.lineterminator)))
 
 
-def _text(column: Any, sep: str, name: str, row: int) -> Any:
+def _text(column: Any, dialect: Dialect, name: str, row: int) -> Any:
     """Turns a column into the text of its cells, quoted where needed; null stays null."""
     type_ = column.type
     if isinstance(column, pa.DictionaryArray):
-        return _text(column.dictionary_decode(), sep, name, row)
+        return _text(column.dictionary_decode(), dialect, name, row)
     if isinstance(type_, pa.BaseExtensionType):
-        return _text(column.storage, sep, name, row)
+        return _text(column.storage, dialect, name, row)
     if pt.is_null(type_):
         return pa.nulls(len(column), TEXT)
     if pt.is_boolean(type_):
-        return pc.if_else(column, constant("True"), constant("False"))
+        return _plain(pc.if_else(column, constant("True"), constant("False")), dialect)
     if pt.is_floating(type_):
-        return _float_text(column)
+        return _plain(_float_text(column, dialect), dialect)
     if pt.is_integer(type_) or pt.is_decimal(type_):
-        return pc.cast(column, TEXT)
+        text = pc.cast(column, TEXT)
+        if pt.is_decimal(type_) and dialect.decimal != ".":
+            text = pc.replace_substring(text, ".", dialect.decimal)
+        return _plain(text, dialect)
     if pt.is_nested(type_) or pt.is_temporal(type_):
         encode = encoder(force_ascii=False)
-        plain = [None if value is None else encode(value).strip('"') if pt.is_temporal(type_) else encode(value)
+        form = dialect.date_format if pt.is_timestamp(type_) else None
+        plain = [None if value is None
+                 else value.strftime(form) if form is not None
+                 else encode(value).strip('"') if pt.is_temporal(type_) else encode(value)
                  for value in decoded_values(column)]  # fmt: skip
-        return _quoted(pa.array(plain, TEXT), sep)
+        return _quoted(pa.array(plain, TEXT), dialect)
     try:
-        return _quoted(pc.cast(column, TEXT), sep)
+        return _quoted(pc.cast(column, TEXT), dialect)
     except pa.ArrowInvalid as error:
         raise CastError.at(
             f"{type_} can't be written as text ({error})",
@@ -164,7 +164,28 @@ def _text(column: Any, sep: str, name: str, row: int) -> Any:
         ) from error
 
 
-def _float_text(column: Any) -> Any:
+def _plain(text: Any, dialect: Dialect) -> Any:
+    """Gives the cells of numbers and truth values, which are quoted only if all cells are, or if they hold a separator."""
+    if dialect.quoting == csv.QUOTE_ALL:
+        return _in_quotes(text, dialect)
+    return (
+        _quoted(text, dialect, numbers=True) if dialect.sep in _OF_NUMBERS or dialect.decimal != "." else text
+    )
+
+
+_OF_NUMBERS = frozenset("0123456789.-+einfTrualsF")
+
+
+def _float_text(column: Any, dialect: Dialect) -> Any:
+    if dialect.float_format is not None:
+        values = column.to_pylist()
+        written = [None if value is None or value != value else dialect.float_text(value) for value in values]
+        return pa.array(written, TEXT)
+    text = _shortest(column)
+    return text if dialect.decimal == "." else pc.replace_substring(text, ".", dialect.decimal)
+
+
+def _shortest(column: Any) -> Any:
     if pt.is_float16(column.type):
         column = pc.cast(column, pa.float32())
     text = pc.cast(column, TEXT)
@@ -189,23 +210,49 @@ def _any_of(data: Any, wanted: bytes) -> Any:
     return reduce(operator.or_, found) if found else np.zeros(len(data), np.bool_)
 
 
-def _quoted(text: Any, sep: str) -> Any:
+def _quoted(text: Any, dialect: Dialect, numbers: bool = False) -> Any:
+    if dialect.quoting == csv.QUOTE_ALL or (dialect.quoting == csv.QUOTE_NONNUMERIC and not numbers):
+        return _in_quotes(text, dialect)
+    special = f"\n\r{dialect.quotechar}{dialect.sep}{dialect.lineterminator}{dialect.escapechar or ''}"
     needs = np.zeros(len(text), np.bool_)
-    needs[texts_with_bytes(text, partial(_any_of, wanted=f'\n\r"{sep}'.encode()))] = True
-    filled, first, last = edge_bytes(text)
-    if len(filled) < len(text):
-        empty = np.ones(len(text), np.bool_)
-        empty[filled] = False
-        needs |= empty
-    needs[filled[_BLANK[first] | _BLANK[last]]] = True
-    like_missing = filled[_MISSING_FIRST[first] & _MISSING_LAST[last]]
-    if len(like_missing):
-        missing = pc.is_in(text.take(pa.array(like_missing)), pa.array(MISSING, TEXT))
-        needs[like_missing[missing.to_numpy(zero_copy_only=False)]] = True
+    needs[texts_with_bytes(text, partial(_any_of, wanted=bytes(set(special.encode()))))] = True
+    if dialect.quoting == csv.QUOTE_NONE:
+        return _escaped_only(text, np.flatnonzero(needs), special, dialect)
+    if not numbers:
+        filled, first, last = edge_bytes(text)
+        if len(filled) < len(text):
+            empty = np.ones(len(text), np.bool_)
+            empty[filled] = False
+            needs |= empty
+        needs[filled[_BLANK[first] | _BLANK[last]]] = True
+        like_missing = filled[_MISSING_FIRST[first] & _MISSING_LAST[last]]
+        if len(like_missing):
+            missing = pc.is_in(text.take(pa.array(like_missing)), pa.array(MISSING, TEXT))
+            needs[like_missing[missing.to_numpy(zero_copy_only=False)]] = True
     if text.null_count:
         needs &= text.is_valid().to_numpy(zero_copy_only=False)
     odd = np.flatnonzero(needs)
+    return replaced(text, odd, _in_quotes(text.take(pa.array(odd)), dialect)) if len(odd) else text
+
+
+def _in_quotes(text: Any, dialect: Dialect) -> Any:
+    quote, escape = dialect.quotechar, dialect.escapechar
+    if escape is not None:
+        text = pc.replace_substring(text, escape, escape * 2)
+    if dialect.doublequote:
+        text = pc.replace_substring(text, quote, quote * 2)
+    elif escape is not None:
+        text = pc.replace_substring(text, quote, escape + quote)
+    elif len(odd := text.filter(pc.fill_null(pc.match_substring(text, quote), False))):
+        raise CastError.at(f"{odd[0].as_py()!r} can't be quoted with doublequote=False", remedy=ESCAPES)
+    return join([constant(quote), text, constant(quote)])
+
+
+def _escaped_only(text: Any, odd: Any, special: str, dialect: Dialect) -> Any:
     if not len(odd):
         return text
-    doubled = pc.replace_substring(text.take(pa.array(odd)), '"', '""')
-    return replaced(text, odd, join([constant('"'), doubled, constant('"')]))
+    if dialect.escapechar is None:
+        found = text.take(pa.array(odd[:1]))[0].as_py()
+        raise CastError.at(f"{found!r} can't be written without quotes", remedy=ESCAPES)
+    marks = {ord(character): dialect.escapechar + character for character in special}
+    return replaced(text, odd, [value.translate(marks) for value in text.take(pa.array(odd)).to_pylist()])
