@@ -1,8 +1,11 @@
 """The error tree: complete, drawn as it is, builtins where users would catch one, messages that help."""
 
+import errno
 import inspect
+import os
 import pickle
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +14,7 @@ from gristmill.errors import (
     CastError,
     ColumnNotFoundError,
     DatasetNotFoundError,
+    DiskFullError,
     FileError,
     GristmillError,
     HubError,
@@ -97,8 +101,53 @@ def test_messages_name_place_and_remedy():
 
 def test_errors_of_the_system_keep_their_reason():
     error = FileError.from_os_error("read", "a.txt", OSError(13, "Permission denied"))
-    assert str(error) == "Could not read a.txt: Permission denied."
+    assert str(error) == "Could not read a.txt: Permission denied. You may not read it: ask its owner."
     assert isinstance(error, OSError)
+    assert str(FileError.from_os_error("read", "a.txt", OSError(5, "Input/output error"))) == (
+        "Could not read a.txt: Input/output error."
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.EROFS, "can't be written there. If it belongs to the cache, set HF_HOME or HF_DATASETS_CACHE"),
+        (
+            errno.EACCES,
+            "can't be written there. If it belongs to the cache, set HF_HOME or HF_DATASETS_CACHE",
+        ),
+        (
+            errno.EMFILE,
+            "too many files open: close some, use fewer workers (num_proc=), or raise the limit (ulimit -n)",
+        ),
+        (errno.ENFILE, "The system has too many files open"),
+        (errno.ENAMETOOLONG, "names of up to 255 bytes and paths of up to 4,095: use a shorter folder"),
+    ],
+)
+def test_errors_of_the_system_say_what_to_do(number, said):
+    error = FileError.from_os_error("lock", "a.lock", OSError(number, os.strerror(number)))
+    assert type(error) is FileError
+    assert str(error).startswith(f"Could not lock a.lock: {os.strerror(number)}. ")
+    assert said in str(error)
+
+
+def test_a_full_disk_says_where_and_how_much_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1_200_000, path=path))
+    full = OSError(errno.ENOSPC, "No space left on device")
+    for action in ("lock", "write", "make the folder"):
+        error = FileError.from_os_error(action, tmp_path / "new" / "a.lock", full)
+        assert type(error) is DiskFullError
+        assert str(error).startswith(
+            f"No room left on the disk: could not {action} {tmp_path}/new/a.lock (1.2 MB are free at {tmp_path}). "
+        )
+        assert "HF_DATASETS_CACHE (or pass cache_dir=) to a folder on a larger disk" in str(error)
+    # What only looks like a path is on no disk.
+    assert "MB" not in str(FileError.from_os_error("write", "a.csv of the archive b.zip", full))
+    quota = FileError.from_os_error("write", tmp_path / "a", OSError(errno.EDQUOT, "Disk quota exceeded"))
+    assert type(quota) is DiskFullError
+    assert str(quota).startswith(
+        f"Your quota is used up: could not write {tmp_path}/a. Free some space there"
+    )
 
 
 def test_hub_errors_carry_url_and_status():

@@ -70,7 +70,9 @@ cause): see `gristmill.files.borders`.
 from __future__ import annotations
 
 import difflib
+import errno
 import functools
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -466,13 +468,59 @@ class WorkerDiedError(TransformError):
         )
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_ELSEWHERE = (
+    "It can't be written there. If it belongs to the cache, set HF_HOME or HF_DATASETS_CACHE (or pass cache_dir=) to a "
+    "folder that you may write to; results of map and filter are kept in memory with keep_in_memory=True."
+)
+_REMEDIES = {
+    errno.EMFILE: "This process has too many files open: close some, use fewer workers (num_proc=), or raise the limit "
+    "(ulimit -n).",
+    errno.ENFILE: "The system has too many files open, of all processes together.",
+    errno.ENAMETOOLONG: "File systems take names of up to 255 bytes and paths of up to 4,095: use a shorter folder (for the "
+    "cache, cache_dir= or HF_DATASETS_CACHE) or shorter names.",
+}
+
+
+def _free_at(path: object, error: OSError) -> str:
+    """Says how much is free on the disk of a path; nothing for what only looks like one, such as a file in an archive."""
+    import shutil  # only where something has gone wrong: all of Gristmill imports this module
+
+    named = next((str(name) for name in (error.filename, path) if str(name or "").startswith(os.sep)), "")
+    while named and not os.path.isdir(named):  # noqa: PTH112  # text: this module stands below all others
+        named = os.path.dirname(named)  # noqa: PTH120
+    try:
+        free = shutil.disk_usage(named).free if named else None
+    except OSError:
+        free = None
+    return "" if free is None else f" ({free / 1e6:,.1f} MB are free at {named})"
+
+
 class FileError(GristmillError, OSError):
     """Reading or writing a file on this machine failed."""
 
     @classmethod
     def from_os_error(cls, action: str, path: object, error: OSError) -> FileError:
-        """Words the error of an operating system call: what was tried on which path, and the system's reason."""
-        return cls(f"Could not {action} {path}: {error.strerror or error}.")
+        """Words the error of an operating system call.
+
+        Args:
+            action: What was tried, for example ``"read"``; anything that does not begin with that writes.
+            path: On which path.
+            error: The system's reason.
+
+        Returns:
+            The error: what was tried, why it failed, and what to do, where that is known. A disk or quota that is full
+            is a `DiskFullError`.
+        """
+        if error.errno in _FULL:
+            return DiskFullError.from_full_disk(action, path, error)
+        remedy = _REMEDIES.get(error.errno or 0, "")
+        if error.errno in _FORBIDDEN:
+            remedy = "You may not read it: ask its owner." if action.startswith("read") else _ELSEWHERE
+        return cls(
+            f"Could not {action} {path}: {error.strerror or error}." + (f" {remedy}" if remedy else "")
+        )
 
 
 class FileMissingError(FileError, FileNotFoundError):
@@ -486,6 +534,23 @@ class FileMissingError(FileError, FileNotFoundError):
 
 class DiskFullError(FileError):
     """Not enough room to write."""
+
+    @classmethod
+    def from_full_disk(cls, action: str, path: object, error: OSError) -> DiskFullError:
+        """Words the error of a system call that found no room.
+
+        Args:
+            action: What was tried.
+            path: On which path.
+            error: The system's reason: the disk is full, or the user's quota.
+        """
+        quota = error.errno == errno.EDQUOT
+        what = "Your quota is used up" if quota else "No room left on the disk"
+        return cls(
+            f"{what}: could not {action} {path}{'' if quota else _free_at(path, error)}. Free some space there, or, if it "
+            "is the cache that needs it, set HF_HOME or HF_DATASETS_CACHE (or pass cache_dir=) to a folder on a larger "
+            "disk. What was there before is unchanged."
+        )
 
     @classmethod
     def from_sizes(cls, path: object, needed: int, free: int) -> DiskFullError:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill import build
-from gristmill.build import combine, write_group
+from gristmill.build import combine, guarded, write_group
 from gristmill.build import prepare as prepare_module
 from gristmill.build.combine import prepare_and_open
 from gristmill.build.keys import safe_name, shard_names, split_folder, split_key
@@ -340,7 +340,7 @@ module.fetch_each = hang
 
 
 def test_where_nothing_can_be_locked_the_first_to_finish_wins(tmp_path, monkeypatch):
-    monkeypatch.setattr(prepare_module, "lock", lambda path: contextlib.nullcontext())
+    monkeypatch.setattr(guarded, "lock", lambda path: contextlib.nullcontext())
     source = source_of(tmp_path, {"a": [1]})
     made = []
 

@@ -1,19 +1,24 @@
 """One owner at a time, named, and gone with its process. Both kinds of lock: flock, and the file that stands in."""
 
+import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from gristmill.errors import FileError, LockTimeoutError
+from gristmill.errors import DiskFullError, FileError, LockTimeoutError
 from gristmill.files import lock as module
 from gristmill.files.lock import lock
+from tests.disk_faults import failing, watched
 
 HOLD = """
 import sys, time
@@ -52,6 +57,48 @@ def test_taken_and_given_back(tmp_path, kind):
         with lock(path, timeout=0):
             assert json.loads(path.read_text())["pid"] == os.getpid()
         assert not path.exists()
+
+
+def test_a_full_disk_is_told_and_what_is_there_can_be_locked(tmp_path, kind, monkeypatch):
+    """What frees a disk takes locks as well; so that a lock can't be signed is no reason to refuse it."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    path = tmp_path / "thing.lock"
+    with (
+        failing(tmp_path, errno.ENOSPC),
+        pytest.raises(DiskFullError, match=r"could not lock .*MB are free at"),
+    ):
+        lock(path).__enter__()
+    monkeypatch.setattr(os, "pwrite", Mock(side_effect=full))
+    for _ in range(2):
+        with lock(path, timeout=0):
+            assert path.exists()
+        assert not path.exists()
+
+
+def test_a_lock_whose_file_stays_is_given_back(tmp_path, monkeypatch):
+    path = tmp_path / "thing.lock"
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS))))
+        with lock(path):
+            pass
+    assert path.exists()
+    with lock(path, timeout=0):
+        pass
+    assert not path.exists()
+
+
+def test_a_folder_that_is_deleted_while_it_is_locked_is_made_again(tmp_path, kind):
+    folder, calls = tmp_path / "new" / "deep", 0
+
+    def delete(_call, _writes):
+        nonlocal calls
+        calls += 1
+        if calls in (2, 4):
+            shutil.rmtree(tmp_path / "new", ignore_errors=True)
+
+    with watched(tmp_path, delete), lock(folder / "thing.lock", timeout=1):
+        assert (folder / "thing.lock").exists()
+    assert calls > 4
 
 
 def test_given_back_after_an_error(tmp_path, kind):

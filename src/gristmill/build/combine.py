@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,9 @@ class _How:
     checksums: bool
 
 
+_NOT_ITS_FAULT = (errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM)
+
+
 def _one(source: SplitSource, force: bool, how: _How) -> OpenSplit:
     folder = prepare(source, how.cache, force=force, num_proc=how.num_proc, checksums=how.checksums)
     try:
@@ -120,7 +124,8 @@ def _one(source: SplitSource, force: bool, how: _How) -> OpenSplit:
             raise FileFormatError.at(f"does not hold the split {source.split}", file=folder)
         return opened
     except (FileError, FileFormatError) as error:
-        if force:
+        # What can't be opened now may be whole.
+        if force or getattr(error.__cause__, "errno", None) in _NOT_ITS_FAULT:
             raise
         _log.warning("the prepared split in %s is damaged and is prepared again: %s", folder, error)
         return _one(source, True, how)

@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from gristmill import config
 from gristmill.build import is_room_for
 from gristmill.build.archives import unpack_archives
 from gristmill.build.downloaded import checksums_of, drop_damaged, prepared_size
+from gristmill.build.guarded import make_alone
 from gristmill.build.in_place import use_in_place
 from gristmill.build.keys import split_folder
 from gristmill.build.local import has_changed
@@ -34,11 +36,12 @@ from gristmill.errors import (
     DatasetGenerationError,
     DiskFullError,
     FileError,
+    FileMissingError,
     SchemaConflictError,
 )
 from gristmill.files.atomic import atomic_folder, sweep
 from gristmill.files.borders import writing
-from gristmill.files.lock import lock, sweep_lock
+from gristmill.files.lock import sweep_lock
 from gristmill.formats.source import SourceFile
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
@@ -87,7 +90,8 @@ def prepare(
         DatasetGenerationCastError: The files do not share one schema, or a value does not fit a declared type.
         DatasetGenerationError: A file can't be read; the cause says which and where.
         DiskFullError: There is not enough room.
-        FileError: A file was changed while it was read.
+        FileError: A file was changed while it was read, the cache can't be written, or it was deleted meanwhile, and once
+            more when all was begun again.
         HubError: A file can't be fetched.
     """
     folder = split_folder(source, cache)
@@ -95,18 +99,25 @@ def prepare(
         _log.info("using the prepared split %s in %s", source.split, folder)
         sweep_lock(lock_of(folder))
         return folder
-    with lock(lock_of(folder)):
-        if force or not is_prepared(folder):
-            sweep(folder.parent)
-            with contextlib.suppress(_FasterError):
+    what = f'the split "{source.split}" of {source.source}'
+    make_alone(what, lock_of(folder), cache, partial(_prepare, source, folder, force, num_proc, checksums))
+    return folder
+
+
+def _prepare(source: SplitSource, folder: Path, force: bool, num_proc: int | None, checksums: bool) -> None:
+    """Prepares a split unless another process just has."""
+    if force or not is_prepared(folder):
+        sweep(folder.parent)
+        with contextlib.suppress(_FasterError):
+            try:
+                _build(source, folder, force, num_proc, checksums)
+            except _DamagedError:
                 try:
                     _build(source, folder, force, num_proc, checksums)
-                except _DamagedError:
-                    try:
-                        _build(source, folder, force, num_proc, checksums)
-                    except _DamagedError as error:
-                        raise error.failure from error.failure.__cause__
-    return folder
+                except _DamagedError as error:
+                    raise error.failure from error.failure.__cause__
+    if not is_prepared(folder):  # deleted since
+        raise FileMissingError.from_path(folder)
 
 
 def lock_of(folder: Path) -> Path:

@@ -29,6 +29,7 @@ from gristmill.build.write_group import (
 )
 from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
+from gristmill.files.borders import writing
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
 from gristmill.logging import get_logger
@@ -207,10 +208,11 @@ def _named(folder: Path, stem: str, written: Sequence[WrittenGroup]) -> list[Wri
             pass
         shards = [WrittenShard(writer.path, 0, 0, writer.checksum)]
     names = shard_names(stem, len(shards))
-    return [
-        shard._replace(path=shard.path.replace(folder / name))
-        for shard, name in zip(shards, names, strict=True)
-    ]
+    with writing(folder):
+        return [
+            shard._replace(path=shard.path.replace(folder / name))
+            for shard, name in zip(shards, names, strict=True)
+        ]
 
 
 def origins_of(source: SplitSource, runs: Sequence[Sequence[Run]]) -> Origins:

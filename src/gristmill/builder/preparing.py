@@ -16,11 +16,13 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill import config
 from gristmill.build import is_room_for
+from gristmill.build.guarded import make_alone
 from gristmill.builder.place import local_files_in
 from gristmill.builder.verifying import verify_checksums, verify_splits
 from gristmill.builder.writing import Parts, name_files, settle, share, write_parts
@@ -39,7 +41,7 @@ from gristmill.errors import (
 from gristmill.features import Features
 from gristmill.files.atomic import atomic_folder, sweep
 from gristmill.files.borders import reading, writing
-from gristmill.files.lock import lock, sweep_lock
+from gristmill.files.lock import sweep_lock
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 from gristmill.naming import filenames_for_dataset_split
@@ -92,6 +94,7 @@ def prepare(builder: DatasetBuilder, manager: DownloadManager, plan: Plan) -> Da
         SplitsVerificationError: The splits are not those recorded.
         ChecksumVerificationError: The files are not those recorded.
         DiskFullError: There is not enough room.
+        FileError: The cache can't be written, or was deleted meanwhile, and once more when all was begun again.
         InvalidArgumentError: The folder holds something else.
     """
     place = plan.folder.with_name(f"{plan.folder.name}.lock")
@@ -100,20 +103,25 @@ def prepare(builder: DatasetBuilder, manager: DownloadManager, plan: Plan) -> Da
         _log.info("using the prepared dataset in %s", plan.folder)
         sweep_lock(place)
         return found
-    with lock(place):
-        found = None if plan.force else find_prepared(plan.folder, plan.suffix)
-        if found is not None:
-            return found
-        _refuse_other_content(plan.folder)
-        sweep(plan.folder.parent)
-        needed = builder.info.size_in_bytes or 0
-        if not is_room_for(needed, plan.folder.parent):
-            raise DiskFullError.from_sizes(plan.folder.parent, needed, _free(plan.folder.parent))
-        with atomic_folder(plan.folder) as temporary:
-            info = _build(builder, manager, plan, temporary)
-        # Once more: workers that outlived a killed process for a moment may have made its folder again.
-        sweep(plan.folder.parent)
-        manager.manage_extracted_files()
+    what = f"the dataset {builder.dataset_name}"
+    return make_alone(what, place, plan.folder.parent, partial(_prepare, builder, manager, plan))
+
+
+def _prepare(builder: DatasetBuilder, manager: DownloadManager, plan: Plan) -> DatasetInfo:
+    """Prepares it unless another process just has."""
+    found = None if plan.force else find_prepared(plan.folder, plan.suffix)
+    if found is not None:
+        return found
+    _refuse_other_content(plan.folder)
+    sweep(plan.folder.parent)
+    needed = builder.info.size_in_bytes or 0
+    if not is_room_for(needed, plan.folder.parent):
+        raise DiskFullError.from_sizes(plan.folder.parent, needed, _free(plan.folder.parent))
+    with atomic_folder(plan.folder) as temporary:
+        info = _build(builder, manager, plan, temporary)
+    # Once more: workers that outlived a killed process for a moment may have made its folder again.
+    sweep(plan.folder.parent)
+    manager.manage_extracted_files()
     _log.info("prepared %s in %s", builder.dataset_name, plan.folder)
     return info
 

@@ -22,6 +22,7 @@ from gristmill.features.infer import Clash, refuse, unify_schemas
 from gristmill.features.mixed import widen_array
 from gristmill.features.visit import has_extension
 from gristmill.files.atomic import temporary_name
+from gristmill.files.borders import writing
 from gristmill.table.arrow_file import ArrowFileWriter, open_arrow
 
 _IN_MEMORY = 128 << 20
@@ -196,7 +197,8 @@ class GrowingTable:
         assert self.path is not None
         schema = self._final_schema()
         if len(self._segments) == 1 and self._segments[0][1].equals(schema, check_metadata=True):
-            self._segments.pop()[0].replace(self.path)
+            with writing(self.path):
+                self._segments[0][0].replace(self.path)
             return
         with ArrowFileWriter(self.path, schema, durable=False) as writer:
             if not schema.names and self.num_rows:

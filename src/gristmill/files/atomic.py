@@ -147,7 +147,8 @@ def atomic_file(
             if durable:
                 sync_folder(final.parent)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what went wrong before is what counts
+            temporary.unlink(missing_ok=True)
         raise
 
 
@@ -320,9 +321,10 @@ def find_leftovers(folder: Path) -> list[Path]:
     Args:
         folder: The folder to look into (not below it).
     """
-    if not folder.is_dir():
+    try:
+        return [entry for entry in folder.iterdir() if _is_leftover(entry.name)]
+    except (FileNotFoundError, NotADirectoryError):  # now, or a moment ago
         return []
-    return [entry for entry in folder.iterdir() if _is_leftover(entry.name)]
 
 
 def _is_leftover(name: str) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 from collections.abc import Iterator
 
 from gristmill.errors import (
     DataError,
-    DiskFullError,
     FileError,
     FileFormatError,
     FileMissingError,
@@ -70,10 +68,6 @@ def writing(path: object) -> Iterator[None]:
     except GristmillError:
         raise
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFullError(
-                f"No room left on the disk while writing {path}; nothing was changed."
-            ) from error
         raise FileError.from_os_error("write", path, error) from error
 
 

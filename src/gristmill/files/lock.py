@@ -29,6 +29,7 @@ except ImportError:  # Windows
     fcntl = None
 
 _STALE_AFTER = 3600.0
+_TRIES = 3
 _NO_FLOCK = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 _log = get_logger(__name__)
 
@@ -70,8 +71,7 @@ def _try_flock(path: Path) -> int | None:
     if not same:
         os.close(handle)
         return None
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, _identity(), 0)
+    _sign(handle)
     return handle
 
 
@@ -82,8 +82,17 @@ def _try_exclusive(path: Path) -> int | None:
         if _abandoned(path):
             _clear_away(path)
         return None
-    os.write(handle, _identity())
+    _sign(handle)
     return handle
+
+
+def _sign(handle: int) -> None:
+    """Writes down who holds the lock. It is held without that too: what frees a full disk takes locks as well."""
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, _identity(), 0)
+    except OSError as error:
+        _log.debug("a lock does not name its owner: %s", error)
 
 
 def _clear_away(path: Path) -> None:
@@ -140,9 +149,9 @@ def lock(
     """
     final = Path(path)
     try:
-        if make_folder:
-            final.parent.mkdir(parents=True, exist_ok=True)
-        held, handle = _acquire(final, timeout, poll)
+        held, handle = (
+            _make_and_acquire(final, timeout, poll) if make_folder else _acquire(final, timeout, poll)
+        )
     except LockTimeoutError:
         raise
     except OSError as error:
@@ -151,8 +160,21 @@ def lock(
         yield
     finally:
         # Unlink before the lock is dropped: whoever opens the path after this makes a new file.
-        held.unlink(missing_ok=True)
-        os.close(handle)
+        try:
+            held.unlink(missing_ok=True)
+        except OSError as error:  # a file that is locked by nobody hinders nobody
+            _log.warning("could not take away the lock %s: %s", held, error)
+        finally:
+            os.close(handle)
+
+
+def is_held(path: Path) -> bool:
+    """Says whether the file of a lock is there.
+
+    Args:
+        path: As for `lock`. Whoever holds it knows by this whether its folder was deleted.
+    """
+    return os.path.exists(path) or os.path.exists(f"{path}.owner")  # noqa: PTH110  # at each load
 
 
 def sweep_lock(path: Path) -> None:
@@ -161,9 +183,18 @@ def sweep_lock(path: Path) -> None:
     Args:
         path: As for `lock`.
     """
-    if os.path.exists(path) or os.path.exists(f"{path}.owner"):  # noqa: PTH110  # at each load
+    if is_held(path):
         with contextlib.suppress(FileError), lock(path, timeout=0):
             pass
+
+
+def _make_and_acquire(path: Path, timeout: float | None, poll: float) -> tuple[Path, int]:
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(FileNotFoundError):  # somebody deletes folders here
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return _acquire(path, timeout, poll)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _acquire(path, timeout, poll)
 
 
 def _acquire(path: Path, timeout: float | None, poll: float) -> tuple[Path, int]:

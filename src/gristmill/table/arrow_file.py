@@ -93,12 +93,16 @@ class ArrowFileWriter:
         self._stream: Any = None
 
     def __enter__(self) -> Self:
-        with writing(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # OSFile writes without the interpreter's lock; a Python file object takes it for each buffer.
-            name = str(self._temporary)
-            self._file = _SummedFile(name) if self._sums else pa.OSFile(name, "wb")
-            self._stream = pa.ipc.new_stream(self._file, self.schema)
+        try:
+            with writing(self.path):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                # OSFile writes without the interpreter's lock; a Python file object takes it for each buffer.
+                name = str(self._temporary)
+                self._file = _SummedFile(name) if self._sums else pa.OSFile(name, "wb")
+                self._stream = pa.ipc.new_stream(self._file, self.schema)
+        except BaseException:
+            self._abandon()
+            raise
         return self
 
     def __exit__(
@@ -180,9 +184,11 @@ class ArrowFileWriter:
     def _abandon(self) -> None:
         for thing in (self._stream, self._file):
             if thing is not None:
-                with contextlib.suppress(OSError, pa.ArrowException):
+                # A stream ends by writing its end mark, also to a file that is closed by now: a ValueError.
+                with contextlib.suppress(OSError, ValueError, pa.ArrowException):
                     thing.close()
-        self._temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what went wrong before is what counts
+            self._temporary.unlink(missing_ok=True)
 
 
 class _SummedFile:
