@@ -10,7 +10,6 @@ import pytest
 
 import gristmill
 from gristmill import config
-from gristmill.build import resolve
 from gristmill.errors import (
     AccessError,
     DataFilesNotFoundError,
@@ -22,6 +21,7 @@ from gristmill.errors import (
 )
 from gristmill.features import ClassLabel
 from gristmill.files.retry import RetryPolicy
+from gristmill.hub import client
 from gristmill.hub.client import HubClient
 from gristmill.hub.server import serve_in_thread
 from gristmill.load import load_dataset
@@ -120,7 +120,7 @@ def test_a_hub_that_does_not_answer(said, online, files, monkeypatch, tmp_path):
     load_dataset("org/data", split="train")
     hub.stop()
     impatient = partial(HubClient, policy=RetryPolicy(sleep=lambda _: None))
-    monkeypatch.setattr(resolve, "HubClient", impatient)
+    monkeypatch.setattr(client, "HubClient", impatient)
     config.HF_HUB_CACHE = tmp_path / "another"
     with pytest.raises(ConnectionError) as caught:
         load_dataset("org/other")

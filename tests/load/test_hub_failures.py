@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill import config, get_dataset_config_names, get_dataset_split_names
-from gristmill.build import resolve
 from gristmill.errors import (
     AccessError,
     DatasetNotFoundError,
@@ -22,6 +21,7 @@ from gristmill.errors import (
     RevisionNotFoundError,
 )
 from gristmill.files.retry import RetryPolicy
+from gristmill.hub import client
 from gristmill.hub.client import HubClient
 from gristmill.load import load_dataset
 from tests.hub.faulty import COMMIT, REPO, drop, etag_of, hang_up, says, short, status, wrong
@@ -60,7 +60,7 @@ STEPS = {
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """Attempts are made at once, and counted by the Hub."""
-    monkeypatch.setattr(resolve, "HubClient", partial(HubClient, policy=RetryPolicy(sleep=lambda _: None)))
+    monkeypatch.setattr(client, "HubClient", partial(HubClient, policy=RetryPolicy(sleep=lambda _: None)))
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def test_a_lost_repository_tells_of_what_was_prepared(hub):
 
 def test_a_long_wait_is_announced(hub, monkeypatch, warnings_said):
     waited: list[float] = []
-    monkeypatch.setattr(resolve, "HubClient", partial(HubClient, policy=RetryPolicy(sleep=waited.append)))
+    monkeypatch.setattr(client, "HubClient", partial(HubClient, policy=RetryPolicy(sleep=waited.append)))
     hub.script(STEPS["tree"], status(429, Retry_After="60"))
     assert load_dataset(REPO, split="train")["a"][:] == [1, 2]
     assert waited == [60]

@@ -48,3 +48,24 @@ def test_a_local_load_imports_only_what_it_uses(tmp_path, kind, text):
     assert others & set(modules) == {f"gristmill.formats.{kind}"}
     for room in ("iterable", "hub.server", "publishing", "corpus"):
         assert f"gristmill.{room}" not in modules
+
+
+def test_opening_what_is_prepared_imports_no_reader_and_nothing_of_the_hub(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("a,b\n1,x\n2,y\n")
+    arguments = [sys.executable, "-c", _PROGRAM, "csv", str(file), str(tmp_path / "cache")]
+    for _ in range(2):
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    rows, modules = json.loads(done.stdout)
+    assert rows == {"a": [1, 2], "b": ["x", "y"]}
+    unused = (
+        "formats.csv",
+        "hub.client",
+        "hub.buckets",
+        "partial",
+        "files.http",
+        "iterable",
+        "download.manager",
+    )
+    assert not {f"gristmill.{name}" for name in unused} & set(modules)
+    assert not (_ELSEWHERE | _OTHER_FORMATS | {"importlib.metadata"}) & set(modules)

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill import config, get_dataset_config_names
-from gristmill.build import resolve
 from gristmill.errors import (
     DatasetGenerationError,
     DatasetUnreachableError,
@@ -18,6 +17,7 @@ from gristmill.errors import (
     SplitsVerificationError,
 )
 from gristmill.files.retry import RetryPolicy
+from gristmill.hub import client
 from gristmill.hub.client import HubClient
 from gristmill.load import load_dataset
 from tests.hub.faulty import COMMIT, REPO, etag_of
@@ -47,7 +47,7 @@ FILES = {
 @pytest.fixture
 def away(monkeypatch):
     """Takes the Hub away: by the variables that say so, or by letting nobody answer."""
-    monkeypatch.setattr(resolve, "HubClient", partial(HubClient, policy=RetryPolicy(sleep=lambda _: None)))
+    monkeypatch.setattr(client, "HubClient", partial(HubClient, policy=RetryPolicy(sleep=lambda _: None)))
 
     def go(how):
         config.HF_ENDPOINT = "http://127.0.0.1:9"

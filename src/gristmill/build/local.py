@@ -111,12 +111,13 @@ def find_local(pattern: str, base: Path | None, folders: dict[str, str]) -> list
     # As `expand_home`; one path is made for each of many files.
     path = Path(os.path.expanduser(pattern) if pattern[:1] == "~" else pattern)  # noqa: PTH111
     path = path if base is None else base / path
+    text = str(path)
     try:
-        status = os.lstat(path)
+        status = os.lstat(text)
     except (OSError, ValueError):  # not there as written, or no possible name
         status = None
     if status is not None and stat.S_ISREG(status.st_mode):
-        return [_described(path, None, _real_path(path, folders), status)]
+        return [_described(path, text, _real_path(text, folders), status)]
     return [local_file(found, folders=folders) for found in expand_local(pattern, base)]
 
 
@@ -146,7 +147,7 @@ def local_file(path: Path, name: str | None = None, folders: dict[str, str] | No
         raise FileError(
             f"{path} is no file with content of its own but a pipe, a socket or a device: copy it first."
         )
-    where = os.path.realpath(path) if is_link else _real_path(path, {} if folders is None else folders)
+    where = os.path.realpath(path) if is_link else _real_path(str(path), {} if folders is None else folders)
     return _described(path, name, where, status)
 
 
@@ -180,9 +181,9 @@ def printable(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _real_path(file: Path, folders: dict[str, str]) -> str:
+def _real_path(file: str, folders: dict[str, str]) -> str:
     """Follows links in the folders of a file that is none itself: most files of a split lie in one folder."""
-    folder, name = os.path.split(str(file))
+    folder, name = os.path.split(file)
     known = folders.get(folder)
     if known is None:
         # With what separates it from the names in it: a path of its own would be made for each file.

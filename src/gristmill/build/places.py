@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from gristmill import config as settings
 from gristmill.build.local import list_folder, local_file, printable
 from gristmill.build.source import DataFile
-from gristmill.build.user_files import files_of_bucket, files_of_repo
 from gristmill.errors import CardError, DatasetScriptError, InvalidArgumentError
 from gristmill.files.borders import reading
 from gristmill.files.data_files import config_names, default_config
@@ -151,6 +150,8 @@ def repo_place(repo: PinnedRepo, lenient: bool = False, refetch: bool = False) -
     def read(path: str) -> str:
         return repo.read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace") if path in there else ""
 
+    from gristmill.build.remote_files import files_of_repo
+
     return Place(
         dataset=name,
         key=f"{namespace}___{name}" if namespace else name,
@@ -182,6 +183,7 @@ def bucket_place(bucket: Bucket, lenient: bool = False) -> Place:
         CardError: Its card can't be used.
         HubError: The Hub refuses or can't be reached.
     """
+    from gristmill.build.remote_files import files_of_bucket
     from gristmill.hub.buckets import version_of
 
     offset = len(bucket.folder) + 1 if bucket.folder else 0

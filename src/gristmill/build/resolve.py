@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gristmill import config as settings
 from gristmill.build.archives import format_of_members
@@ -44,9 +44,11 @@ from gristmill.files.patterns import normal_parts
 from gristmill.files.remote_files import remote_folder
 from gristmill.files.split_names import KNOWN_SUFFIXES, format_of, is_archive_file, main_format
 from gristmill.formats.registry import get_format
-from gristmill.hub.client import HubClient
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
+
+if TYPE_CHECKING:
+    from gristmill.hub.client import HubClient
 
 __all__ = ["Request", "Resolved", "from_file", "from_format", "from_place", "from_url"]
 
@@ -120,6 +122,9 @@ class Request:
         """The Hub client, made when first needed."""
         if self.connect is not None:
             return self.connect()
+        # What knows the Hub is loaded for what is there.
+        from gristmill.hub.client import HubClient
+
         offline = self.offline or settings.HF_HUB_OFFLINE or settings.HF_DATASETS_OFFLINE
         return HubClient(token=self.token, offline=offline)
 
@@ -457,6 +462,9 @@ def _only(features: Features | None, columns: Sequence[str] | None) -> Features 
 
 
 def _known_options(options: Mapping[str, Any], format: str, where: str) -> dict[str, Any]:
+    # Without any, the format is not asked: what is prepared is opened without loading what reads it.
+    if not options:
+        return {}
     known = [field.name for field in fields(get_format(format).options)]
     for name in options:
         if name not in known:

@@ -5,26 +5,21 @@ Chains name a file inside an archive, wherever that is: ``zip://data/*.csv::http
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import config
 from gristmill.build.chains import find_members
 from gristmill.build.local import find_local
 from gristmill.build.source import DataFile
 from gristmill.errors import InvalidArgumentError
-from gristmill.files.data_files import DataFiles, parse_data_files, resolve_patterns
+from gristmill.files.data_files import DataFiles, parse_data_files
 from gristmill.files.locations import SCHEME, has_scheme
-from gristmill.files.patterns import PathIndex
-from gristmill.files.remote_files import RemoteFile, fetch_remote, find_remote
-from gristmill.hub.buckets import Bucket, BucketFile, parse_bucket_path
-from gristmill.hub.client import HubClient, PinnedRepo
-from gristmill.hub.urls import parse_hub_file
-from gristmill.partial.opening import source_of_bucket, source_of_repo, source_of_url
-from gristmill.partial.source import FileRanges, RangeSource
+
+if TYPE_CHECKING:
+    from gristmill.hub.client import HubClient
 
 _HUB_BUCKET = "hf://buckets/"
 _ARCHIVES = ("zip", "tar", "7z", "libarchive")
@@ -90,6 +85,8 @@ class _Finder:
         self._folders: dict[str, str] = {}
 
     def find(self, pattern: str) -> list[DataFile]:
+        if not (isinstance(self._base, str) or has_scheme(pattern)):
+            return find_local(pattern, self._base, self._folders)
         hops = pattern.split("::") if has_scheme(pattern) else [pattern]
         if len(hops) > _MOST_HOPS:
             raise InvalidArgumentError.from_value(
@@ -110,19 +107,23 @@ class _Finder:
             base = self._base if isinstance(self._base, Path) else None
             path = pattern.removeprefix(f"{scheme}://")
             return find_local(path, base, self._folders)
+        # What knows the Hub and other places is loaded for what is there.
+        from gristmill.build import remote_files
+        from gristmill.files.remote_files import find_remote
+
         if scheme in ("http", "https"):
-            return [_url_file(pattern, self._client(), self._again, self._parts)]
+            return [remote_files.url_file(pattern, self._client(), self._again, self._parts)]
         if pattern.startswith(_HUB_BUCKET):
-            return _bucket_files(pattern, self._client())
+            return remote_files.bucket_files(pattern, self._client())
         if scheme == "hf":
-            return _hub_files(pattern, self._client(), self._again)
+            return remote_files.hub_files(pattern, self._client(), self._again)
         if scheme in (*_ARCHIVES, *_TRANSPARENT):
             expected = f'the archive or file as well: "{scheme}://inside::outside"'
             raise InvalidArgumentError.from_value("data_files", pattern, expected)
         own = self._options.get(scheme)
         options = own if isinstance(own, Mapping) else self._options
         return [
-            _remote_file(found, options, self._again, self._downloads)
+            remote_files.remote_file(found, options, self._again, self._downloads)
             for found in find_remote(pattern, options)
         ]
 
@@ -135,89 +136,3 @@ def _enter(hop: str, file: DataFile, chain: str, parts: bool) -> list[DataFile]:
         return [replace(file, name=f"{hop}::{file.name}")]
     known = ", ".join((*_ARCHIVES, *_TRANSPARENT))
     raise InvalidArgumentError.from_value("data_files", chain, f"one of these before a ::, {known}")
-
-
-def _remote_file(found: RemoteFile, options: Mapping[str, Any], again: bool, downloads: Path) -> DataFile:
-    get = partial(fetch_remote, found, downloads, options, again)
-    ranges = None if again else partial(FileRanges.from_url, found.url, options)
-    return DataFile(found.url, f"{found.url}:{found.identity}", found.size, get=get, ranges=ranges)
-
-
-def _url_file(url: str, client: HubClient, again: bool, parts: bool) -> DataFile:
-    source = source_of_url(client, url) if parts else None
-    if source is not None:
-        get = partial(client.download_url, url)
-        # Offline, only what was made of that version before is of use.
-        ranges = None if client.offline else partial(_same, source)
-        return DataFile(url, source.identity, source.size, get=get, ranges=ranges)
-    # A URL says nothing of its content's version: it is fetched (or found unchanged by its ETag) to know.
-    path = client.download_url(url, again)
-    status = path.stat()
-    return DataFile(url, f"{url}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
-
-
-def _hub_files(url: str, client: HubClient, again: bool) -> list[DataFile]:
-    repo_id, revision, pattern = parse_hub_file("data_files", url)
-    repo = client.pin(repo_id, revision or "main")
-    found = resolve_patterns(PathIndex(file.path for file in repo.files()), [pattern], repo.repo_id)
-    return files_of_repo(repo, found, f"hf://datasets/{repo.repo_id}@{repo.commit}/", again)
-
-
-def files_of_repo(
-    repo: PinnedRepo, paths: Sequence[str], prefix: str = "", again: bool = False
-) -> list[DataFile]:
-    """Describes files of a repository, to be fetched when they are needed.
-
-    Args:
-        repo: The repository.
-        paths: The files' paths in it.
-        prefix: What their names begin with.
-        again: Fetch also what is here.
-    """
-    again = again and not repo.client.offline
-    listed = {file.path: file for file in repo.files()}
-    return [
-        DataFile(
-            prefix + path,
-            listed[path].sha256 or listed[path].blob_id,
-            listed[path].size,
-            get=partial(_one_of, repo, path, again),
-            ranges=None if again or repo.client.offline else partial(source_of_repo, repo, path),
-        )
-        for path in paths
-    ]
-
-
-def _same(source: RangeSource) -> RangeSource:
-    return source
-
-
-def _one_of(repo: PinnedRepo, path: str, again: bool) -> Path:
-    return repo.download_many([path], again)[0]
-
-
-def _bucket_files(url: str, client: HubClient) -> list[DataFile]:
-    bucket_id, pattern = parse_bucket_path(url.removeprefix(_HUB_BUCKET))
-    bucket = Bucket(client, bucket_id)
-    listed = {file.path: file for file in bucket.files()}
-    found = resolve_patterns(PathIndex(listed), [pattern or "**"], bucket.name)
-    return files_of_bucket(bucket, {f"{_HUB_BUCKET}{bucket_id}/{path}": listed[path] for path in found})
-
-
-def files_of_bucket(bucket: Bucket, files: Mapping[str, BucketFile]) -> list[DataFile]:
-    """Describes files of a bucket, to be fetched when they are needed.
-
-    Args:
-        bucket: The bucket.
-        files: What to call each -> the file.
-    """
-    return [
-        DataFile(
-            name,
-            f"{bucket.bucket_id}/{file.path} {file.identity}",
-            file.size,
-            get=partial(bucket.download, file),
-            ranges=partial(source_of_bucket, bucket, file),
-        )
-        for name, file in files.items()
-    ]

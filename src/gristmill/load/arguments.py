@@ -8,18 +8,20 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import config
 from gristmill.build.resolve import Request
-from gristmill.download import DownloadConfig, DownloadMode
-from gristmill.download.fetching import downloads_folder, make_client
+from gristmill.download import DownloadMode
 from gristmill.download.modes import parse_choice
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import get_format, known_formats
 from gristmill.logging import get_logger
+
+if TYPE_CHECKING:
+    from gristmill.download import DownloadConfig
 
 __all__ = [
     "DataFilesArgument",
@@ -140,6 +142,12 @@ def make_request(
     for what, value in (("storage_options", storage_options or {}), ("download_config", more)):
         if not isinstance(value, Mapping):
             raise InvalidArgumentError.from_value(what, value, "a dict of options")
+    connect = downloads = None
+    if how is not None:
+        from gristmill.download.fetching import downloads_folder, make_client
+
+        connect = partial(make_client, dataclasses.replace(how, token=token), True)
+        downloads = downloads_folder(how)
     return Request(
         name=parse_config_name(name),
         data_dir=None if data_dir is None else _text("data_dir", data_dir),
@@ -154,8 +162,8 @@ def make_request(
         refetch=download_mode is DownloadMode.FORCE_REDOWNLOAD or (how is not None and how.force_download),
         offline=how is not None and how.local_files_only,
         streaming=streaming,
-        connect=None if how is None else partial(make_client, dataclasses.replace(how, token=token), True),
-        downloads=None if how is None else downloads_folder(how),
+        connect=connect,
+        downloads=downloads,
     )
 
 
@@ -163,6 +171,8 @@ def _download_config(said: Any) -> DownloadConfig | None:
     """Checks a `DownloadConfig`, or another object with its attributes, and tells of those that have no effect here."""
     if said is None:
         return None
+    from gristmill.download import DownloadConfig
+
     known = {field.name for field in dataclasses.fields(DownloadConfig)}
     if isinstance(said, Mapping) or not known & set(dir(said)):
         raise InvalidArgumentError.from_value("download_config", said, "a DownloadConfig")

@@ -17,8 +17,8 @@ from gristmill.build.keys import safe_name, split_folder
 from gristmill.build.opening import OpenSplit
 from gristmill.build.prepare import is_prepared
 from gristmill.builder import BuilderConfig, DatasetBuilder
-from gristmill.builder.opening import shape, split_names
 from gristmill.builder.preparing import Plan
+from gristmill.builder.shaping import shape, split_names
 from gristmill.builder.writing import Tables
 from gristmill.download import DownloadConfig, DownloadManager, DownloadMode, VerificationMode
 from gristmill.errors import FileMissingError

@@ -17,7 +17,6 @@ from gristmill.build.prepare import is_prepared
 from gristmill.build.records import LoadRecord, now, read_records, request_key, write_record
 from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place, from_url
 from gristmill.build.source import SplitSource
-from gristmill.files.locations import has_scheme
 from gristmill.errors import (
     DatasetNotFoundError,
     DatasetScriptError,
@@ -28,7 +27,7 @@ from gristmill.errors import (
     RepoNotFoundError,
     UnsafePathError,
 )
-from gristmill.files.http import is_unreachable
+from gristmill.files.locations import has_scheme
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import known_formats
 from gristmill.info import DatasetInfo
@@ -306,6 +305,8 @@ def _find_recorded(path: str, revision: str, key: str, settings: Settings, error
 
 def cant_be_asked(error: HubError) -> bool:
     """Says whether a failure is about the Hub's state, or about being offline, and not about what was asked for."""
+    from gristmill.files.http import is_unreachable
+
     return isinstance(error, OfflineError) or is_unreachable(error)
 
 

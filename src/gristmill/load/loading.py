@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gristmill.arguments import skips_errors
 from gristmill.build.combine import info_of
-from gristmill.builder.opening import shape, split_names
+from gristmill.builder.shaping import shape, split_names
 from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
 from gristmill.download import DownloadMode, VerificationMode
