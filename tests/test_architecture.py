@@ -63,7 +63,7 @@ HEAVY = {
     "click": {"cli"},
     "rich": {"cli"},
     "tqdm": {"progress", "progress_bars"},
-    "cloudpickle": {"engine", "fingerprint"},
+    "cloudpickle": {"engine", "fingerprint", "borrowed.odds"},
 }  # fmt: skip
 
 # Modules that `import gristmill` loads run at every start of every user's program.

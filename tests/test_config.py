@@ -78,3 +78,14 @@ def test_override_restores_after_an_error():
 def test_override_knows_its_names():
     with pytest.raises(InvalidArgumentError, match="HF_ENDPOINT"), config.override(HF_ENDPIONT="x"):
         pass
+
+
+def test_what_is_installed():
+    assert str(config.PY_VERSION) == ".".join(map(str, sys.version_info[:3]))
+    assert config.HF_HUB_VERSION.major >= 1
+    assert config.PYARROW_VERSION.major >= 19
+    assert config.PYARROW_AVAILABLE is True
+    assert (config.JAX_AVAILABLE, config.JAX_VERSION) == (False, "N/A") or config.JAX_VERSION.release
+    for name in ("NOTHING_VERSION", "NOTHING_AVAILABLE", "VERSION", "nothing"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(config, name)

@@ -71,3 +71,11 @@ def test_a_bar_below_another_is_wiped_when_done(clean):
     with progress.progress("outer", total=1):
         list(track([1], "inner"))
         assert re.search(r"\n\r +\x1b\[A$", terminal.getvalue())
+
+
+def test_the_switches_of_the_logging_module_too():
+    from gristmill import logging
+
+    assert logging.disable_progress_bar is progress.disable_progress_bar
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = logging.nothing

@@ -17,6 +17,7 @@ from gristmill.not_there_yet import missing_class
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares this list with _HOMES
     from gristmill import config, errors, logging
     from gristmill import errors as exceptions
+    from gristmill.borrowed.odds import experimental
     from gristmill.build.cache_list import list_cache
     from gristmill.build.cache_remove import remove_from_cache
     from gristmill.build.cache_verify import verify_cache
@@ -79,6 +80,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
         SplitGenerator,
         SplitInfo,
         SubSplitInfo,
+        percent,
     )
     from gristmill.version import Version
 
@@ -137,6 +139,7 @@ _HOMES = {
     "enable_progress_bars": "progress",
     "errors": "",
     "exceptions": "errors",
+    "experimental": "borrowed.odds",
     "get_dataset_config_info": "inspect",
     "get_dataset_config_names": "inspect",
     "get_dataset_default_config_name": "inspect",
@@ -150,6 +153,7 @@ _HOMES = {
     "load_dataset_builder": "load",
     "load_from_disk": "load",
     "logging": "",
+    "percent": "splits",
     "remove_from_cache": "build.cache_remove",
     "tqdm": "progress_bars",
     "verify_cache": "build.cache_verify",
@@ -230,6 +234,7 @@ __all__ = [
     "enable_progress_bars",
     "errors",
     "exceptions",
+    "experimental",
     "get_dataset_config_info",
     "get_dataset_config_names",
     "get_dataset_default_config_name",
@@ -243,6 +248,7 @@ __all__ = [
     "load_dataset_builder",
     "load_from_disk",
     "logging",
+    "percent",
     "remove_from_cache",
     "tqdm",
     "verify_cache",

@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from gristmill.errors import InvalidArgumentError
 
@@ -129,3 +130,42 @@ def override(**settings: object) -> Iterator[None]:
         yield
     finally:
         names.update(before)
+
+
+# name in `datasets` -> (module, package)
+_LIBRARIES = {
+    "PYARROW": ("pyarrow", "pyarrow"),
+    "PANDAS": ("pandas", "pandas"),
+    "POLARS": ("polars", "polars"),
+    "TORCH": ("torch", "torch"),
+    "TF": ("tensorflow", "tensorflow"),
+    "JAX": ("jax", "jax"),
+    "HF_HUB": ("huggingface_hub", "huggingface_hub"),
+    "FSSPEC": ("fsspec", "fsspec"),
+    "SQLALCHEMY": ("sqlalchemy", "sqlalchemy"),
+    "PY7ZR": ("py7zr", "py7zr"),
+    "PIL": ("PIL", "pillow"),
+    "TORCHCODEC": ("torchcodec", "torchcodec"),
+    "TORCHVISION": ("torchvision", "torchvision"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Gives the names by which code asks what is installed: ``PY_VERSION``, ``TORCH_AVAILABLE``, ``HF_HUB_VERSION`` ..."""
+    library, _, question = name.rpartition("_")
+    if question not in ("VERSION", "AVAILABLE") or library not in ("PY", *_LIBRARIES):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Few ask, and what answers takes long to load.
+    import importlib.metadata
+    import importlib.util
+    import platform
+
+    module, package = _LIBRARIES.get(library, ("", ""))
+    there = library == "PY" or importlib.util.find_spec(module) is not None
+    if question == "AVAILABLE":
+        return there
+    if not there:
+        return "N/A"
+    from packaging.version import Version
+
+    return Version(platform.python_version() if library == "PY" else importlib.metadata.version(package))

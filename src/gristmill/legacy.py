@@ -35,14 +35,44 @@ _BARS = (
 )
 
 GATHERED: dict[str, dict[str, str]] = {
-    "arrow_dataset": {"dataset": "Column Dataset", "fingerprint": "get_temporary_cache_files_directory"},
-    "arrow_reader": {"builder.arrow_reader": "ArrowReader", "splits": "ReadInstruction"},
-    "arrow_writer": {"builder.arrow_writer": "ArrowWriter ParquetWriter"},
+    "arrow_dataset": {
+        "dataset": "Column Dataset",
+        "fingerprint": "get_temporary_cache_files_directory",
+        "info": "DatasetInfoMixin=InfoMixin",
+        "borrowed.odds": "table_iter",
+    },
+    "arrow_reader": {
+        "builder.arrow_reader": "ArrowReader make_file_instructions",
+        "splits": "ReadInstruction",
+        "splits.infos": "FileInstructions",
+    },
+    "arrow_writer": {
+        "builder.arrow_writer": "ArrowWriter ParquetWriter",
+        "borrowed.sequences": "OptimizedTypedSequence TypedSequence",
+    },
+    "data_files": {
+        "borrowed.data_files": "DataFilesDict DataFilesList DataFilesPatternsDict DataFilesPatternsList "
+        "EmptyDatasetError FILES_TO_IGNORE contains_wildcards get_data_patterns resolve_pattern sanitize_patterns",
+    },
     "download.download_manager": {"download": "DownloadConfig DownloadManager DownloadMode"},
     "download.streaming_download_manager": {
         "download": "DownloadConfig StreamingDownloadManager",
         "download.lazy": "xbasename xjoin xopen",
+        "borrowed.paths": "_prepare_path_and_storage_options xPath",
     },
+    **{
+        f"io.{path}": {"borrowed.readers": names}
+        for path, names in {
+            "abc": "AbstractDatasetInputStream AbstractDatasetReader",
+            "csv": "CsvDatasetReader CsvDatasetWriter",
+            "generator": "GeneratorDatasetInputStream",
+            "json": "JsonDatasetReader JsonDatasetWriter",
+            "parquet": "ParquetDatasetReader ParquetDatasetWriter",
+            "sql": "SqlDatasetReader SqlDatasetWriter",
+            "text": "TextDatasetReader",
+        }.items()
+    },
+    "io": {},
     "iterable_dataset": {
         "iterable": "IterableColumn IterableDataset",
         "iterable.foreign": "FormattingConfig StepExamplesIterable _BaseExamplesIterable",
@@ -53,16 +83,20 @@ GATHERED: dict[str, dict[str, str]] = {
     },
     **{
         f"packaged_modules.{path}": {"builder.packaged": f"{name} {name}Config"}
-        for name in ("Arrow", "Csv", "Generator", "Json", "Parquet", "Text", "Xml")
+        for name in ("Arrow", "Csv", "Generator", "Json", "Parquet", "Sql", "Text", "Xml")
         for path in (name.lower(), f"{name.lower()}.{name.lower()}")
     },
+    "parallel": {"borrowed.odds": "ParallelBackendConfig parallel_backend"},
+    "parallel.parallel": {"borrowed.odds": "ParallelBackendConfig parallel_backend"},
     "streaming": {"download.lazy": "xbasename xjoin xopen"},
     "utils": {
         "download": "DownloadConfig DownloadManager VerificationMode",
         "progress": _BARS,
         "progress_bars": "tqdm",
         "version": "Version",
+        "borrowed.odds": "experimental",
     },
+    "utils._dill": {"borrowed.odds": "Pickler dump dumps"},
     "utils._filelock": {"!filelock": "FileLock"},
     "utils.file_utils": {
         "download": "DownloadConfig",
@@ -70,8 +104,16 @@ GATHERED: dict[str, dict[str, str]] = {
         "download.extracting": "ArchiveIterable FilesIterable",
         "download.lazy": "xbasename xjoin xopen",
         "download.manager": "cached_path",
+        "borrowed.odds": "add_end_docstrings add_start_docstrings",
+        "borrowed.paths": "SINGLE_FILE_COMPRESSION_EXTENSION_TO_PROTOCOL _prepare_path_and_storage_options "
+        "_raise_if_offline_mode_is_enabled fsspec_get fsspec_head hash_url_to_filename is_local_path is_relative_path "
+        "is_remote_url relative_to_absolute_path url_or_path_join url_or_path_parent xPath",
     },
-    "utils.extract": {"download.extracting": "ExtractManager"},
+    "utils.extract": {
+        "download.extracting": "ExtractManager",
+        "borrowed.odds": "Bzip2Extractor Extractor GzipExtractor Lz4Extractor SevenZipExtractor TarExtractor XzExtractor "
+        "ZipExtractor ZstdExtractor",
+    },
     "utils.hub": {"borrowed": "hf_dataset_url"},
     "utils.py_utils": {"borrowed": "asdict copyfunc map_nested temp_seed zip_dict"},
     "utils.filelock": {"!filelock": "BaseFileLock FileLock Timeout"},
@@ -86,9 +128,10 @@ GATHERED: dict[str, dict[str, str]] = {
         "progress": _BARS,
     },
     "utils.metadata": {"info": "MetadataConfigs"},
+    "utils.track": {"borrowed.odds": "tracked_str"},
     "utils.tqdm": {"progress": _BARS, "progress_bars": "tqdm"},
 }
-"""Old path -> module of today (of another package after a ``!``) -> the names taken from it."""
+"""Old path -> module of today (of another package after a ``!``) -> the names taken from it (``old=new`` if renamed)."""
 
 _OURS, _THEIRS = "gristmill", "datasets"
 STAND_IN = Path(__file__).parent / "_stand_in"
@@ -125,14 +168,18 @@ class _Gathering(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Gives the module its names."""
-        homes = {name: home for home, names in self._homes.items() for name in names.split()}
+        homes = {
+            old: (home, new or old)
+            for home, names in self._homes.items()
+            for old, _, new in (name.partition("=") for name in names.split())
+        }
 
         def get(name: str) -> Any:
             if name not in homes:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-            home = homes[name]
+            home, today = homes[name]
             path = home[1:] if home.startswith("!") else f"{_OURS}.{home}"
-            value = getattr(importlib.import_module(path), name)
+            value = getattr(importlib.import_module(path), today)
             setattr(module, name, value)
             return value
 

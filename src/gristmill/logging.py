@@ -5,10 +5,12 @@ The level comes from ``DATASETS_VERBOSITY`` (debug, info, warning, error, critic
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
 from logging import CRITICAL, DEBUG, ERROR, FATAL, INFO, NOTSET, WARN, WARNING
+from typing import Any
 
 from gristmill.errors import InvalidArgumentError
 
@@ -128,3 +130,13 @@ def enable_propagation() -> None:
     root = get_logger()
     root.propagate = True
     root.handlers = [logging.NullHandler()]
+
+
+_BARS = ("disable_progress_bar", "enable_progress_bar", "is_progress_bar_enabled")
+
+
+def __getattr__(name: str) -> Any:
+    """Gives the switches of progress bars: in `datasets` this module has them too."""
+    if name in _BARS:
+        return getattr(importlib.import_module("gristmill.progress"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

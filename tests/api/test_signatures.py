@@ -31,6 +31,8 @@ OURS: dict[str, dict[str, str]] = {
 
 # Constructors of ours that differ, since only Gristmill calls them.
 OWN_CONSTRUCTORS = {
+    "download.streaming_download_manager.xPath": "parts of a path, as pathlib takes them",
+    "percent": "only its slices are used",
     "arrow_dataset.Column": "as Column",
     "Column": "`dataset[name]` makes it; ours reads through the dataset's reader",
     "formatting.formatting.LazyBatch": "`map` makes it; ours reads from a block of rows",

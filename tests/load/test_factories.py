@@ -50,7 +50,7 @@ def configs_of(module):
 def test_a_folder(folder):
     module: Any = LocalDatasetModuleFactory(str(folder)).get_module()
     assert module == dataset_module_factory(str(folder))
-    assert module.module_path == "gristmill.formats.csv"
+    assert module.module_path == "gristmill.packaged_modules.csv.csv"
     assert module.builder_kwargs == {"base_path": str(folder), "dataset_name": folder.name}
     assert configs_of(module) == {"en": {"train": ["en.csv"]}, "fr": {"dev": ["fr.csv"]}}
     parameters: Any = module.builder_configs_parameters
@@ -73,7 +73,7 @@ def test_files_of_a_format(folder):
     assert module == dataset_module_factory("csv", data_dir=str(folder))
     assert module.builder_kwargs["data_files"] == {"train": [f"{folder}/en.csv", f"{folder}/fr.csv"]}
     single = dataset_module_factory(str(folder / "en.csv"))
-    assert (single.module_path, single.builder_kwargs["dataset_name"]) == ("gristmill.formats.csv", "en")
+    assert (single.module_path, single.builder_kwargs["dataset_name"]) == ("gristmill.packaged_modules.csv.csv", "en")
     with pytest.raises(InvalidArgumentError, match="format"):
         PackagedDatasetModuleFactory("nosuch", data_files=str(folder / "en.csv")).get_module()
 
@@ -106,7 +106,7 @@ def test_the_parquet_of_a_hub(online):
         },
         "fr": {"train": [f"{at}/fr/partial-train/0000.parquet"]},
     }
-    assert (module.module_path, module.hash) == ("gristmill.formats.parquet", COMMIT)
+    assert (module.module_path, module.hash) == ("gristmill.packaged_modules.parquet.parquet", COMMIT)
 
 
 def test_no_parquet_of_a_hub(online):

@@ -3,6 +3,7 @@
 import sqlite3
 
 import pytest
+from gristmill.packaged_modules.sql.sql import Sql, SqlConfig
 
 from gristmill import load_dataset
 from gristmill.errors import DatabaseError, InvalidArgumentError
@@ -31,3 +32,21 @@ def test_rows_are_asked_for_each_time_and_the_same_rows_are_the_same_dataset(tmp
         load_dataset("sql", con=uri, cache_dir=cache)
     with pytest.raises(DatabaseError, match="no such table"):
         load_dataset("sql", sql="nothing", con=uri, cache_dir=cache)
+
+
+def test_the_builder_of_a_query(tmp_path):
+    uri = f"sqlite:///{tmp_path / 'x.db'}"
+    with sqlite3.connect(tmp_path / "x.db") as connection:
+        connection.execute("CREATE TABLE t (a, b)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (None, "y")])
+    connection.close()
+    builder = Sql(sql="SELECT a, b FROM t", con=uri, cache_dir=str(tmp_path / "cache"))
+    builder.download_and_prepare()
+    assert builder.as_dataset("train").to_list() == [{"a": 1, "b": "x"}, {"a": None, "b": "y"}]
+    config = SqlConfig(sql="t", con=uri, columns=["a"])
+    assert config.pd_read_sql_kwargs["columns"] == ["a"]
+    other = SqlConfig(sql="t", con=uri, columns=["b"])
+    assert config.create_config_id({"columns": ["a"]}) != other.create_config_id({"columns": ["a"]})
+    assert "x.db" not in config.create_config_id({"con": uri})
+    with pytest.raises(InvalidArgumentError, match="con="):
+        SqlConfig(sql="t")

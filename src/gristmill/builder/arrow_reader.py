@@ -12,12 +12,12 @@ from gristmill.build.split_spec import wanted_parts
 from gristmill.errors import InvalidArgumentError
 from gristmill.info import DatasetInfo
 from gristmill.splits import SplitInfo
-from gristmill.splits.infos import file_instructions
+from gristmill.splits.infos import FileInstructions, file_instructions
 from gristmill.splits.slices import check_rows
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.making import describe
 
-__all__ = ["ArrowReader"]
+__all__ = ["ArrowReader", "make_file_instructions"]
 
 
 class ArrowReader:
@@ -94,14 +94,49 @@ class ArrowReader:
             SplitNotFoundError: There is no such split.
             InvalidArgumentError: The slices mean no rows, although their splits have some.
         """
-        known = {str(split.name): split for split in split_infos}
-        parts = wanted_parts(instructions, list(known), name)
-        check_rows(parts, {part.split: known[part.split].num_examples for part in parts})
-        named = [
-            (
-                SplitInfo(**{**vars(known[part.split]), "dataset_name": name}),
-                part.rows(known[part.split].num_examples),
-            )
-            for part in parts
-        ]
-        return self.read_files(file_instructions(named).file_instructions, instructions, in_memory)
+        found = make_file_instructions(name, split_infos, instructions)
+        return self.read_files(found.file_instructions, instructions, in_memory)
+
+
+def make_file_instructions(
+    name: str,
+    split_infos: Sequence[SplitInfo],
+    instruction: Any,
+    filetype_suffix: str | None = None,
+    prefix_path: str | None = None,
+) -> FileInstructions:
+    """Lists the prepared files, and the rows of each, that a value of ``split=`` means.
+
+    Args:
+        name: The dataset's name, which the files' names begin with.
+        split_infos: The splits there are.
+        instruction: A split or slice.
+        filetype_suffix: What the files' names end in, ``"arrow"`` by default.
+        prefix_path: The folder they are in.
+
+    Raises:
+        SplitNotFoundError: There is no such split.
+        InvalidArgumentError: The slices mean no rows, although their splits have some.
+
+    Example:
+        >>> splits = [SplitInfo("train", num_examples=10)]
+        >>> make_file_instructions("d", splits, "train[:50%]").file_instructions
+        [{'filename': 'd-train.arrow', 'skip': 0, 'take': 5}]
+    """
+    known = {str(split.name): split for split in split_infos}
+    parts = wanted_parts(instruction, list(known), name)
+    check_rows(parts, {part.split: known[part.split].num_examples for part in parts})
+    named = [
+        (
+            SplitInfo(**{**vars(known[part.split]), "dataset_name": name}),
+            part.rows(known[part.split].num_examples),
+        )
+        for part in parts
+    ]
+    found = file_instructions(named, filetype_suffix or "arrow")
+    if prefix_path is None:
+        return found
+    files = [
+        {**file, "filename": str(Path(prefix_path, file["filename"]))} for file in found.file_instructions
+    ]
+    return FileInstructions(found.num_examples, files)

@@ -97,6 +97,8 @@ class DatasetBuilder:
     """The config that is meant if none is named."""
     DEFAULT_WRITER_BATCH_SIZE: ClassVar[int | None] = None
     """How many examples are brought to columns at a time: fewer for large ones."""
+    SLEEP_ON_THREADS_SHUTDOWNS: ClassVar[bool] = False
+    """Whether to wait for threads at the end; Gristmill ends its own, so that there is nothing to wait for."""
 
     _generating_method: ClassVar[str] = "_generate_examples"
     config: Any  # of the derived class's BUILDER_CONFIG_CLASS

@@ -23,12 +23,13 @@ from gristmill.files.split_names import KNOWN_SUFFIXES
 from gristmill.fingerprint import Hasher
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
+from gristmill.formats.sql import SqlOptions, iter_query_tables, query_key
 from gristmill.info import DatasetInfo
 from gristmill.splits import NamedSplit, Split, SplitGenerator
 
 __all__ = [
     "Arrow", "ArrowConfig", "Csv", "CsvConfig", "Generator", "GeneratorConfig", "Json", "JsonConfig", "Parquet",
-    "ParquetConfig", "Text", "TextConfig", "Xml", "XmlConfig",
+    "ParquetConfig", "Sql", "SqlConfig", "Text", "TextConfig", "Xml", "XmlConfig",
 ]  # fmt: skip
 
 
@@ -203,7 +204,75 @@ class Generator(GeneratorBasedBuilder):
         yield from enumerate(self.config.generator(**gen_kwargs))
 
 
-_BUILDERS = ("arrow", "csv", "json", "parquet", "text", "xml", "generator")
+@dataclasses.dataclass(eq=False)
+class SqlConfig(BuilderConfig):
+    """The config of a `Sql` builder: a query, and the options of `gristmill.formats.sql.SqlOptions`.
+
+    Attributes:
+        sql: A query, the name of a table, or a SQLAlchemy query.
+        con: A URI, or an open connection.
+        index_col: Columns that come last.
+        coerce_float: Accepted; decimals stay decimals.
+        params: Values for the query.
+        parse_dates: Columns that become timestamps.
+        columns: Columns of a table.
+        chunksize: Rows fetched at once.
+        features: What the columns are.
+    """
+
+    sql: Any = None
+    con: Any = None
+    index_col: str | list[str] | None = None
+    coerce_float: bool = True
+    params: Any = None
+    parse_dates: Any = None
+    columns: list[str] | None = None
+    chunksize: int | None = 10_000
+    features: Features | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.options()  # refuses what can't be asked
+
+    def options(self) -> SqlOptions:
+        """Gives the settings as options of the reader."""
+        return SqlOptions(
+            **{field.name: getattr(self, field.name) for field in dataclasses.fields(SqlOptions)}
+        )
+
+    def create_config_id(
+        self, config_kwargs: Mapping[str, Any], custom_features: Features | None = None
+    ) -> str:
+        """Names this config with a hash of what is asked; an open connection has no name of its own."""
+        asked = {**config_kwargs, "sql": query_key(self.options())}
+        for name in ("con", "params", "parse_dates"):
+            asked.pop(name, None)
+        return super().create_config_id(asked, custom_features)
+
+    @property
+    def pd_read_sql_kwargs(self) -> dict[str, Any]:
+        """The settings as `pandas.read_sql` calls them."""
+        names = ("index_col", "columns", "params", "coerce_float", "parse_dates", "chunksize")
+        return {name: getattr(self, name) for name in names}
+
+
+class Sql(ArrowBasedBuilder):
+    """A builder of the rows of a query."""
+
+    BUILDER_CONFIG_CLASS: ClassVar[type[BuilderConfig]] = SqlConfig
+    config: SqlConfig
+
+    def _info(self) -> DatasetInfo:
+        return DatasetInfo(features=self.config.features)
+
+    def _split_generators(self, dl_manager: Any) -> list[SplitGenerator]:
+        return [SplitGenerator(str(Split.TRAIN), {})]
+
+    def _generate_tables(self) -> Iterator[tuple[Any, pa.Table]]:
+        yield from enumerate(iter_query_tables(self.config.options()))
+
+
+_BUILDERS = ("arrow", "csv", "json", "parquet", "text", "xml", "generator", "sql")
 _PACKAGED_DATASETS_MODULES = {
     name: (f"gristmill.packaged_modules.{name}.{name}", Hasher.hash((name, __version__)))
     for name in _BUILDERS
@@ -217,7 +286,7 @@ _EXTENSION_TO_MODULE: dict[str, tuple[str, dict[str, Any]]] = {
 _MODULE_TO_EXTENSIONS = {
     name: [suffix for suffix, (format, _) in _EXTENSION_TO_MODULE.items() if format == name]
     for name in _BUILDERS
-    if name != "generator"
+    if name not in ("generator", "sql")
 }
 _MODULE_TO_METADATA_EXTENSIONS: dict[str, list[str]] = {}
 _MODULE_TO_METADATA_FILE_NAMES: dict[str, list[str]] = {}

@@ -275,10 +275,19 @@ def all_equal(infos: Sequence[DatasetInfo]) -> bool:
 
 
 class InfoMixin:
-    """What a dataset with rows says about itself, from its info."""
+    """What a dataset with rows says about itself, from its info.
+
+    Args:
+        info: What is known.
+        split: Name of the split, if it is one.
+    """
 
     _info: DatasetInfo
     _split: NamedSplit | None
+
+    def __init__(self, info: DatasetInfo, split: NamedSplit | None) -> None:
+        self._info = info
+        self._split = split
 
     @property
     def info(self) -> DatasetInfo:

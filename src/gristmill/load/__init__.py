@@ -22,6 +22,7 @@ from gristmill.load.loading import load_dataset
 
 if TYPE_CHECKING:
     from gristmill.load.builders import load_dataset_builder
+    from gristmill.load.classes import get_dataset_builder_class, import_main_class
     from gristmill.load.factories import (
         BuilderConfigsParameters,
         CachedDatasetModuleFactory,
@@ -49,6 +50,8 @@ __all__ = [
     "Preview",
     "VerificationMode",
     "dataset_module_factory",
+    "get_dataset_builder_class",
+    "import_main_class",
     "load_dataset",
     "load_dataset_builder",
     "load_from_disk",
@@ -66,6 +69,8 @@ _HOMES = {
     "PackagedDatasetModuleFactory": "load.factories",
     "Preview": "load.preview",
     "dataset_module_factory": "load.factories",
+    "get_dataset_builder_class": "load.classes",
+    "import_main_class": "load.classes",
     "load_dataset_builder": "load.builders",
     "preview_dataset": "load.preview",
 }

@@ -13,6 +13,7 @@ from gristmill.build.keys import safe_name
 from gristmill.build.places import Place, bucket_place, folder_place, repo_place
 from gristmill.build.resolve import Request, Resolved, from_format, from_place
 from gristmill.builder import BuilderConfig
+from gristmill.builder.packaged import _PACKAGED_DATASETS_MODULES
 from gristmill.download import DownloadMode
 from gristmill.errors import (
     DataFilesNotFoundError,
@@ -76,7 +77,7 @@ class DatasetModule:
     """What a name means.
 
     Attributes:
-        module_path: The module that reads the format of the data files.
+        module_path: The module of the builder that reads the data files; of their reader, if it has no builder.
         hash: What changes when the dataset does: its commit, or a hash of its files.
         builder_kwargs: Where it is: ``base_path`` or ``repo_id``, ``dataset_name``, ``data_files``.
         builder_configs_parameters: Its configs.
@@ -441,4 +442,6 @@ def _is_absolute(name: str) -> bool:
 
 
 def _module_of(format: str | None) -> str:
+    if format in _PACKAGED_DATASETS_MODULES:
+        return _PACKAGED_DATASETS_MODULES[format][0]
     return f"gristmill.formats.{format}" if format else "gristmill.formats"
