@@ -117,7 +117,7 @@ def test_targets_that_take_text(ds):
             give(io.StringIO())
 
 
-@pytest.mark.parametrize("orient", ["split", "odd", 3, None, [1], ""])
+@pytest.mark.parametrize("orient", ["table", "odd", 3, None, [1], ""])
 def test_odd_orients(ds, orient, tmp_path):
     for lines in (True, False):
         with pytest.raises(InvalidArgumentError, match="orient"):

@@ -73,7 +73,7 @@ def test_numbers_of_rows_go_on_from_batch_to_batch(tmp_path):
 
 def test_dates_and_decimals():
     data = {
-        "t": [dt.datetime(2020, 1, 2, 3, tzinfo=dt.UTC), None],
+        "t": [dt.datetime(2020, 1, 2, 3, tzinfo=dt.timezone.utc), None],
         "d": [dt.date(2020, 1, 2)] * 2,
         "m": [Decimal("1.50"), None],
     }

@@ -270,7 +270,7 @@ def test_writer_forms(tmp_path):
         force_ascii=False,
     )
     assert (tmp_path / "u").read_text("utf-8") == '{"a":"é"}\n'
-    for wrong in ({"orient": "split"}, {"nonsense": 1}, {"compression": "rar"}):
+    for wrong in ({"orient": "table"}, {"nonsense": 1}, {"compression": "rar"}):
         with pytest.raises(InvalidArgumentError):
             FORMAT.write([], tmp_path / "y", schema=table.schema, **wrong)
 

@@ -2014,7 +2014,9 @@ class Dataset(IndexableMixin, InfoMixin):
             max_shard_size: Write several files of about so many bytes of Arrow data, such as ``"500MB"``, named after the
                 path: ``train.jsonl`` becomes ``train-00000-of-00042.jsonl`` and so on.
             num_shards: Write so many files.
-            **to_json_kwargs: ``lines=False`` writes one array.
+            **to_json_kwargs: Options with the names and meanings of `pandas.DataFrame.to_json`: ``orient``, ``lines``,
+                ``indent``, ``index``, ``force_ascii``, ``date_format``, ``date_unit``, ``double_precision``,
+                ``compression``. ``lines=False`` writes one array.
 
         Returns:
             Bytes written.

@@ -21,7 +21,7 @@ from gristmill.features.infer import JSON, Clash, refuse, to_json
 from gristmill.features.mixed import array_of_mixed, check_mixed_types, widen_array
 from gristmill.features.schema import Features
 from gristmill.features.visit import has_extension, map_leaves
-from gristmill.formats.base import Batches, Format, Target, fitter, one_batch, output
+from gristmill.formats.base import Batches, Format, Target, fitter, one_batch
 from gristmill.formats.json_document import field_blocks, is_lines, value_blocks
 from gristmill.formats.json_loose import good_rows, rows_as, rows_by_head
 from gristmill.formats.json_parse import hint_from, parse_block, parse_rows, unify_block, whole_pairs
@@ -147,54 +147,13 @@ class JsonFormat(Format[JsonOptions]):
         return _clash(self.parse_options(options))
 
     def write(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        target: Target,
-        *,
-        schema: pa.Schema,
-        lines: bool = True,
-        orient: str = "records",
-        force_ascii: bool = True,
-        compression: str | None = "infer",
-        **options: Any,
+        self, batches: Iterable[pa.RecordBatch], target: Target, *, schema: pa.Schema, **options: Any
     ) -> int:
-        """Writes JSON lines, or one array.
-
-        Floats are written in the shortest form that reads back equal; NaN and infinities as null; see
-        `json_write.encoder`.
-
-        Args:
-            batches: See `Format.write`.
-            target: See `Format.write`.
-            schema: See `Format.write`.
-            lines: One object a line; False writes one array.
-            orient: Only ``"records"``.
-            force_ascii: Write characters outside ASCII as escapes.
-            compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, None, or ``"infer"`` from the target's suffix.
-            **options: None are known.
-
-        Returns:
-            Number of bytes written, before compression.
-        """
-        if orient != "records":
-            raise InvalidArgumentError.from_choice("orient", orient, ["records"])
-        for name in options:
-            known = ["compression", "force_ascii", "lines", "orient"]
-            raise InvalidArgumentError.from_choice("to_json option", name, known)
+        """Writes JSON lines or a document, see `write_json_file`."""
         # Loaded here: reading has no use for it.
-        from gristmill.formats.json_write import json_rows
+        from gristmill.formats.json_layout import write_json_file
 
-        with output(target, compression) as out:
-            if lines:
-                for text in json_rows(batches, force_ascii):
-                    out.write(text)
-                return out.count
-            before = b"["
-            for text in json_rows(batches, force_ascii, end=",\n"):
-                out.write(before + text.removesuffix(b",\n"))
-                before = b",\n"
-            out.write(b"[]\n" if before == b"[" else b"]\n")
-            return out.count
+        return write_json_file(batches, target, schema=schema, **options)
 
 
 def _by_row(

@@ -24,7 +24,10 @@ _FORMATS = {
     "xml": ("gristmill.formats.xml", "XmlFormat"),
 }
 # What writes without the module of the format, which is that of its reader.
-_WRITERS = {"csv": ("gristmill.formats.csv_write", "write_csv_file")}
+_WRITERS = {
+    "csv": ("gristmill.formats.csv_write", "write_csv_file"),
+    "json": ("gristmill.formats.json_layout", "write_json_file"),
+}
 _SUFFIXES = {
     ".arrow": "arrow",
     ".arrows": "arrow",
