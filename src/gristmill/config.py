@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -155,17 +156,16 @@ def __getattr__(name: str) -> Any:
     library, _, question = name.rpartition("_")
     if question not in ("VERSION", "AVAILABLE") or library not in ("PY", *_LIBRARIES):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Few ask, and what answers takes long to load.
-    import importlib.metadata
-    import importlib.util
-    import platform
-
     module, package = _LIBRARIES.get(library, ("", ""))
-    there = library == "PY" or importlib.util.find_spec(module) is not None
+    there = library == "PY" or find_spec(module) is not None
     if question == "AVAILABLE":
         return there
     if not there:
         return "N/A"
+    # Not at the top: every program would wait for them.
+    import importlib.metadata
+    import platform
+
     from packaging.version import Version
 
     return Version(platform.python_version() if library == "PY" else importlib.metadata.version(package))
