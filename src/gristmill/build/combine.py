@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import errno
 from collections.abc import Mapping, Sequence
@@ -68,13 +67,13 @@ def info_of(splits: Sequence[OpenSplit]) -> DatasetInfo:
     Args:
         splits: At least one.
     """
-    info = _with_features(splits[0].info, splits[0].features)
-    info.splits = SplitDict(dataset_name=info.dataset_name)
+    first = splits[0]
+    entries = SplitDict(dataset_name=first.info.dataset_name)
     checksums: dict[str, Any] = {}
     for split in splits:
-        info.splits.add(split.split)
+        entries.add(split.split)
         checksums.update(split.info.download_checksums or {})
-    info.download_checksums = checksums or None
+    info = first.info._with(features=first.features, splits=entries, download_checksums=checksums or None)
     info.dataset_size = sum(split.info.dataset_size or 0 for split in splits)
     info.download_size = sum(split.info.download_size or 0 for split in splits)
     info.size_in_bytes = info.dataset_size + info.download_size
@@ -83,24 +82,7 @@ def info_of(splits: Sequence[OpenSplit]) -> DatasetInfo:
 
 def info_with(info: DatasetInfo, split: OpenSplit) -> DatasetInfo:
     """Gives a copy of what is known about a dataset, with the columns of one of its splits."""
-    made = _with_features(info, split.features)
-    made.splits = None if info.splits is None else info.splits.copy()
-    return made
-
-
-def _with_features(info: DatasetInfo, features: Features) -> DatasetInfo:
-    """Copies what is known, with other columns and no splits; to copy all of it takes longer than to open the files."""
-    made = copy.copy(info)
-    made.features, made.splits = features, None
-    made.version = copy.copy(info.version)
-    made.post_processed = copy.deepcopy(info.post_processed)
-    made.supervised_keys = copy.deepcopy(info.supervised_keys)
-    checksums = info.download_checksums
-    if isinstance(checksums, dict):  # read from a file, so it may be anything
-        made.download_checksums = {
-            name: dict(of) if isinstance(of, dict) else of for name, of in checksums.items()
-        }
-    return made
+    return info._with(features=split.features)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,7 @@ from gristmill.fingerprint import Hasher
 # Raised when what is written into a prepared folder changes its meaning.
 _LAYOUT = 2
 _VERSION = "0.0.0"
+_PLAIN = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
 def split_key(source: SplitSource) -> str:
@@ -42,7 +43,7 @@ def split_key(source: SplitSource) -> str:
         _features(source.card_features),
         [(file.name, file.identity) for file in source.files],
     ]
-    text = json.dumps(facts, ensure_ascii=True, separators=(",", ":"))
+    text = _PLAIN.encode(facts)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -160,15 +160,16 @@ class Dataset(IndexableMixin, InfoMixin):
             origins: Where each row came from, if known.
             cache_dir: Where transforms keep their results; a folder that is deleted at exit if left out.
             cache_files: The Arrow files behind the table, in order.
-            described: The features of `info` are known to be those of the table.
+            described: `info` was made for this dataset, and its features are known to be those of the table.
         """
         features = wanted_features(None, info)
         if features is None or not described:
             table, features = making.describe(table, features)
         elif table.schema.metadata:
             table = with_metadata(table, None)
-        info = copy.copy(info) if info is not None else DatasetInfo()
-        info.features = features
+        if info is None or info.features is not features or not described:
+            info = copy.copy(info) if info is not None else DatasetInfo()
+            info.features = features
         view = View.from_table(table, tuple(cache_files), origins)
         if fingerprint:
             identity = Identity(value=fingerprint)

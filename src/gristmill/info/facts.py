@@ -93,8 +93,14 @@ class DatasetInfo:
 
     def copy(self) -> DatasetInfo:
         """Makes a copy that shares nothing with this one."""
+        return self._with()
+
+    def _with(self, **facts: Any) -> DatasetInfo:
+        """Makes a copy that shares nothing with this one, with some facts in place of its own."""
         made = object.__new__(type(self))
-        vars(made).update({name: _copied(value) for name, value in vars(self).items()})
+        own = {name: _copied(value) for name, value in vars(self).items() if name not in facts}
+        # In the order of the fields, which those who list them see.
+        vars(made).update({name: facts[name] if name in facts else own[name] for name in vars(self)})
         return made
 
     @classmethod
@@ -249,7 +255,9 @@ def _copied(value: Any) -> Any:
     if kind in (Features, SplitDict):
         return value.copy()
     if kind is Version:
-        return copy.copy(value)
+        version = object.__new__(Version)
+        vars(version).update(vars(value))
+        return version
     if kind in (dict, list):
         items = value.values() if kind is dict else value
         if all(item is None or type(item) in _PLAIN for item in items):
