@@ -34,9 +34,12 @@
     │   │   └── IncompleteBodyError               fewer bytes, or other bytes, than announced
     │   ├── RepoNotFoundError (FileNotFoundError)
     │   ├── RevisionNotFoundError (FileNotFoundError)
+    │   │   └── DatasetRevisionNotFoundError (DatasetNotFoundError)   the dataset is there
     │   ├── EntryNotFoundError (FileNotFoundError)
     │   ├── AccessError (PermissionError)         401 and 403
-    │   │   └── GatedRepoError                    access has to be asked for
+    │   │   ├── GatedRepoError                    access has to be asked for
+    │   │   │   └── GatedDatasetError (DatasetAccessError)
+    │   │   └── DatasetAccessError (DatasetNotFoundError)      the same, of a dataset to be loaded
     │   └── OfflineError (ConnectionError)        offline mode is on and the thing is not in the cache
     └── DatasetsError                             the names of `datasets.exceptions`
         ├── DatasetNotFoundError (FileNotFoundError)
@@ -86,10 +89,12 @@ __all__ = [
     "DataError",
     "DataFilesNotFoundError",
     "DatabaseError",
+    "DatasetAccessError",
     "DatasetBuildError",
     "DatasetGenerationCastError",
     "DatasetGenerationError",
     "DatasetNotFoundError",
+    "DatasetRevisionNotFoundError",
     "DatasetScriptError",
     "DatasetUnreachableError",
     "DatasetsError",
@@ -101,6 +106,7 @@ __all__ = [
     "FileError",
     "FileFormatError",
     "FileMissingError",
+    "GatedDatasetError",
     "GatedRepoError",
     "GeneratorError",
     "GristmillError",
@@ -685,6 +691,42 @@ class DatasetNotFoundError(DatasetsError, FileNotFoundError):
 
 class DatasetUnreachableError(DatasetNotFoundError, ConnectionError):
     """A dataset that may well exist: nothing here knows it, and the Hub could not be asked."""
+
+
+class DatasetRevisionNotFoundError(RevisionNotFoundError, DatasetNotFoundError):
+    """A dataset that is on the Hub has no such branch, tag or commit."""
+
+
+class DatasetAccessError(AccessError, DatasetNotFoundError):
+    """The Hub does not give a dataset to whoever asks."""
+
+
+class GatedDatasetError(GatedRepoError, DatasetAccessError):
+    """A dataset that one has to ask for; the message says where."""
+
+
+_OF_DATASETS: dict[type[HubError], type[HubError]] = {
+    RevisionNotFoundError: DatasetRevisionNotFoundError,
+    AccessError: DatasetAccessError,
+    GatedRepoError: GatedDatasetError,
+}
+
+
+def about_dataset(error: HubError) -> HubError:
+    """Gives the error of a Hub about a repository as one that is a `DatasetNotFoundError` too.
+
+    That is what `datasets` raises for revisions that do not exist, and for private and gated datasets.
+
+    Example:
+        >>> about_dataset(GatedRepoError("Ask first.")).__class__.__name__
+        'GatedDatasetError'
+    """
+    kind = _OF_DATASETS.get(type(error))
+    if kind is None:
+        return error
+    made = kind(*error.args)
+    made.url, made.status = error.url, error.status
+    return made
 
 
 class DatasetScriptError(DatasetsError, RuntimeError):

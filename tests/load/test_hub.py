@@ -136,8 +136,9 @@ def test_names_that_are_not_there(online, files):
     with pytest.raises(DatasetNotFoundError, match=r"Did you mean org/data\?") as caught:
         load_dataset("org/date")
     assert hub.url in str(caught.value)
-    with pytest.raises(RevisionNotFoundError):
-        load_dataset("org/data", revision="v9")
+    for kind in (RevisionNotFoundError, DatasetNotFoundError):
+        with pytest.raises(kind):
+            load_dataset("org/data", revision="v9")
     with pytest.raises(DataFilesNotFoundError, match="org/data at c0ffee"):
         load_dataset("org/data", data_files="data/dev-*")
 
@@ -157,8 +158,10 @@ def test_refusals_say_what_to_do(online, files):
     with pytest.raises(AccessError, match="HF_TOKEN"):
         load_dataset("org/data")
     hub.script("/revision/", status(403, X_Error_Code="GatedRepo", X_Error_Message="ask"))
-    with pytest.raises(GatedRepoError, match=f"{hub.url}/datasets/org/data"):
+    with pytest.raises(GatedRepoError, match=f"{hub.url}/datasets/org/data") as caught:
         load_dataset("org/data")
+    assert isinstance(caught.value, DatasetNotFoundError)
+    assert (caught.value.status, caught.value.__cause__) == (403, None)
 
 
 def test_a_token_is_sent(online, files):

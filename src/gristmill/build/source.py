@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gristmill.errors import FileMissingError
 from gristmill.features import Features
 from gristmill.info import DatasetInfo
+from gristmill.version import Version
 
 if TYPE_CHECKING:
     from gristmill.partial.source import RangeSource
@@ -89,3 +90,11 @@ class SplitSource:
     features: Features | None = None
     card_features: Features | None = None
     info: DatasetInfo = field(default_factory=DatasetInfo)
+
+    @property
+    def named_info(self) -> DatasetInfo:
+        """What is known, with what reads it, and the names of dataset and config; a copy."""
+        info = self.info.copy()
+        info.builder_name, info.dataset_name, info.config_name = self.format, self.dataset, self.config
+        info.version = Version("0.0.0")
+        return info

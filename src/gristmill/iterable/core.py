@@ -24,6 +24,7 @@ from gristmill.splits import NamedSplit, Split
 from gristmill.table import making
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.view import View
+from gristmill.version import Version
 
 if TYPE_CHECKING:
     from gristmill.hub.writing import CommitInfo
@@ -146,7 +147,14 @@ class IterableDataset(InfoMixin):
             2
         """
         wanted = None if features is None else Features(features)
-        return IterableDataset(Generated.of_function(generator, wanted, gen_kwargs), split=split)
+        node = Generated.of_function(generator, wanted, gen_kwargs)
+        info = DatasetInfo(
+            builder_name="generator",
+            dataset_name="generator",
+            config_name="default",
+            version=Version("0.0.0"),
+        )
+        return IterableDataset(node, info, split)
 
     @staticmethod
     def from_file(filename: str) -> IterableDataset:
@@ -1080,7 +1088,8 @@ def _from_files(
         skips=skips,
     )
     streams = {
-        name: IterableDataset(one.node, one.source.info, NamedSplit(name)) for name, one in opened.items()
+        name: IterableDataset(one.node, one.source.named_info, NamedSplit(name))
+        for name, one in opened.items()
     }
     if isinstance(paths, Mapping) and split is None:
         from gristmill.iterable.splits_dict import IterableDatasetDict

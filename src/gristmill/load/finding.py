@@ -18,6 +18,7 @@ from gristmill.build.records import LoadRecord, now, read_records, request_key, 
 from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place, from_url
 from gristmill.build.source import SplitSource
 from gristmill.errors import (
+    AccessError,
     DatasetNotFoundError,
     DatasetScriptError,
     DatasetUnreachableError,
@@ -25,7 +26,9 @@ from gristmill.errors import (
     InvalidArgumentError,
     OfflineError,
     RepoNotFoundError,
+    RevisionNotFoundError,
     UnsafePathError,
+    about_dataset,
 )
 from gristmill.files.locations import has_scheme
 from gristmill.files.paths import expand_home
@@ -173,6 +176,8 @@ def _place_on_hub(path: str, revision: str, request: Request, cache: Path, lenie
         return repo_place(repo, lenient, request.refetch)
     except RepoNotFoundError as error:
         raise _not_found(path, cache, (f"the Hub at {config.HF_ENDPOINT}", str(error))) from error
+    except (RevisionNotFoundError, AccessError) as error:
+        raise about_dataset(error) from error.__cause__
 
 
 def find_dataset(path: str, revision: str, request: Request, settings: Settings) -> Found:
@@ -201,7 +206,9 @@ def find_dataset(path: str, revision: str, request: Request, settings: Settings)
         resolved = located.resolve(None)
     except HubError as error:
         if not cant_be_asked(error) or _kind_of(expand_home(path)) is not None or path in known_formats():
-            raise  # it is refused, or it is data files of it that can't be fetched
+            raise about_dataset(
+                error
+            ) from error.__cause__  # refused, or it is data files of it that can't be fetched
         return _find_recorded(path, revision, key or _key_of(path, request), settings, error)
     commit = None if located.place is None else located.place.revision
 
@@ -210,7 +217,7 @@ def find_dataset(path: str, revision: str, request: Request, settings: Settings)
             opened = _prepare(resolved, names, settings)
         except HubError as error:
             if not cant_be_asked(error):
-                raise
+                raise about_dataset(error) from error.__cause__
             opened = _find_recorded(path, revision, key, settings, error).open(names)
             resolved.info.splits = None  # the card of this commit says nothing of the rows of another
             return opened

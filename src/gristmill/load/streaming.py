@@ -50,7 +50,7 @@ def stream_found(found: Found, split: Any, skips: bool = False) -> Any:
 
 def _info(found: Found, parts: list[SplitPart]) -> DatasetInfo:
     source = found.sources.get(parts[0].split)
-    return DatasetInfo() if source is None else source.info
+    return DatasetInfo() if source is None else source.named_info
 
 
 def _node(found: Found, split: str, skips: bool) -> Node:
