@@ -51,10 +51,15 @@ def structure_of(values: pa.ChunkedArray, by_row: bool = False) -> Any:
         >>> structure_of(pa.chunked_array([["x", None]]))
         ['x', None]
     """
-    chunk = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-    if isinstance(chunk, pa.ChunkedArray):  # so much text that one array can't hold it
-        return [item for part in chunk.chunks for item in _items(_structure(part, by_row))]
-    return _structure(chunk, by_row)
+    if values.num_chunks == 1:
+        return _structure(values.chunk(0), by_row)
+    try:
+        whole = values.combine_chunks()
+    except pa.ArrowInvalid:
+        whole = values  # so much text, or so many items, that one array can't hold them
+    if isinstance(whole, pa.Array):
+        return _structure(whole, by_row)
+    return _joined([_structure(chunk, by_row) for chunk in whole.chunks if len(chunk)])
 
 
 def _structure(array: pa.Array, by_row: bool) -> Any:
@@ -73,6 +78,12 @@ def _structure(array: pa.Array, by_row: bool) -> Any:
     if number or pt.is_temporal(kind) or (pt.is_boolean(kind) and not array.null_count):
         return array.to_numpy(zero_copy_only=False)
     return array.to_pylist()
+
+
+def _joined(parts: list[Any]) -> Any:
+    if all(isinstance(part, np.ndarray) for part in parts) and len({part.shape[1:] for part in parts}) == 1:
+        return np.concatenate(parts)
+    return [item for part in parts for item in _items(part)]
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.features.cast import take
+from gristmill.table.offsets import has_short_lists, rows_overflow
 from gristmill.table.selection import IndexVector, as_vector
 
 
@@ -43,6 +44,17 @@ def gather(table: pa.Table, rows: range | IndexVector) -> pa.Table:
         rows = as_vector(rows)
     if not len(rows):
         return table.slice(0, 0)
+    try:
+        return _gathered(table, rows)
+    except pa.ArrowInvalid as error:
+        # More text, bytes or items of lists than one array can hold: in two, then.
+        if "overflow" not in str(error) or len(rows) < 2:
+            raise
+        half = len(rows) // 2
+        return pa.concat_tables([gather(table, rows[:half]), gather(table, rows[half:])])
+
+
+def _gathered(table: pa.Table, rows: IndexVector) -> pa.Table:
     # Columns of one file share their chunk layout: they are read together, by one plan.
     alike: dict[tuple[int, ...], list[int]] = {}
     for position, column in enumerate(table.columns):
@@ -82,7 +94,17 @@ class _Plan:
             self.pieces.append((chunk, arrow_vector(rows[start:stop] - first)))
 
     def take(self, columns: list[pa.ChunkedArray]) -> list[Any]:
-        """Gives the rows of columns of this layout."""
+        """Gives the rows of columns of this layout.
+
+        Raises:
+            pyarrow.ArrowInvalid: They do not fit into one array, and there is an "overflow".
+        """
+        for column in columns:
+            # Of lists, the kernel does not see it.
+            if has_short_lists(column.type) and rows_overflow(
+                (column.chunk(chunk), indices.to_numpy()) for chunk, indices in self.pieces
+            ):
+                raise pa.ArrowInvalid("offset overflow: more items of lists than 32 bits can count")
         if len(columns) > 1:
             # As record batches: the way into a kernel takes longer than a few hundred values do.
             with contextlib.suppress(pa.ArrowNotImplementedError):  # views of text and bytes
