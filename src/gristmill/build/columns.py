@@ -80,7 +80,8 @@ class SplitColumns:
                 raise SchemaConflictError.from_types(name, f"{known} in {where}", feature, file=file)
 
     def _report(self, before: pa.Schema, found: pa.Schema, file: str) -> None:
-        new = [name for name in found.names if name not in before.names]
+        known = set(before.names)
+        new = [name for name in found.names if name not in known]
         if new:
             _log.info("%s: has the columns %s, which files before it lack: None there", file, ", ".join(new))
         for name in before.names:

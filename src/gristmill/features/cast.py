@@ -111,10 +111,10 @@ def cast_table(
             file=file,
             remedy="Add them to `features`, or remove them first.",
         )
-    schema = features.arrow_schema
+    schema, there = features.arrow_schema, set(table.column_names)
     columns = []
     for name, feature in features.items():
-        if name in table.column_names:
+        if name in there:
             columns.append(
                 cast_array(table.column(name), feature, column=name, file=file, first_row=first_row)
             )

@@ -274,11 +274,12 @@ def _keep_features(merged: pa.Schema, first: pa.Schema, second: pa.Schema) -> pa
     if not one and not other:
         return merged
     features = Features.from_arrow_schema(merged)
+    sources = [(one, first, set(first.names)), (other, second, set(second.names))]
     for column in merged:
         sides = [
             named.get(column.name) or from_arrow_field(schema.field(column.name))
-            for named, schema in ((one, first), (other, second))
-            if column.name in schema.names
+            for named, schema, there in sources
+            if column.name in there
         ]
         if all(side == sides[0] for side in sides) and to_arrow_type(sides[0]) == column.type:
             features[column.name] = sides[0]

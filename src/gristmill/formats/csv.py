@@ -183,7 +183,7 @@ def _maker(
 ) -> Callable[[int, int], pa.RecordBatch]:
     """Makes values of the features asked for of some rows of a batch."""
     _check_extra(batch.schema.names, features, file)
-    shape = features.arrow_schema
+    shape, there = features.arrow_schema, set(batch.schema.names)
 
     def make(start: int, stop: int) -> pa.RecordBatch:
         some = batch.slice(start, stop - start)
@@ -191,7 +191,7 @@ def _maker(
             return some
         values = [
             values_of.feature_values(name, feature, some.column(name), row + start)
-            if name in some.schema.names
+            if name in there
             else pa.nulls(some.num_rows, shape.field(name).type)
             for name, feature in features.items()
         ]
@@ -351,7 +351,8 @@ def _known_pieces(
 def _only(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
     """Leaves out what was read for another reason than being asked for."""
     names = batch.schema.names
-    wanted = names if columns is None else [name for name in columns if name in names]
+    there = set(names)
+    wanted = names if columns is None else [name for name in columns if name in there]
     return batch if wanted == names else batch.select(wanted)
 
 

@@ -201,16 +201,17 @@ def _given(options: CsvOptions, cells: int, file: SourceFile) -> list[str]:
 
 
 def _named(cells: list[str]) -> list[str]:
-    names: list[str] = []
-    taken = set(cells)
+    names: dict[str, None] = {}  # in order
+    taken, counts = set(cells), dict[str, int]()
     for i, cell in enumerate(cells):
         name = base = cell or f"Unnamed: {i}"
-        count = 0
+        # From where it was left: a name that stands thousands of times would take the square of that.
+        count = counts.get(base, 0)
         while name in names or (count and name in taken):
             count += 1
             name = f"{base}.{count}"
-        names.append(name)
-    return names
+        names[name], counts[base] = None, count
+    return list(names)
 
 
 def cell_batches(
@@ -309,7 +310,8 @@ def wanted_names(
         ColumnNotFoundError: `usecols` names a column that is not there.
     """
     used = options.used_names(names, file.name)
-    return (used if columns is None else [name for name in columns if name in used]) or names[:1]
+    there = set(used)
+    return (used if columns is None else [name for name in columns if name in there]) or names[:1]
 
 
 class BadRows:

@@ -21,7 +21,8 @@ from gristmill.formats.csv_blocks import RowBlock, StrayQuote, has_rows, iter_ro
 from gristmill.formats.csv_cells import BadRows, Head, cell_batches, opened, wanted_names
 from gristmill.formats.csv_options import CsvOptions
 from gristmill.formats.csv_scan import bad_row, records, split_lines
-from gristmill.formats.csv_settle import EXACT, kind_of, largest, settled, spellings
+from gristmill.formats.csv_settle import EXACT, kind_of, largest, spellings
+from gristmill.formats.csv_wide import settled_together
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import bad_encoding, check_utf8
 
@@ -240,16 +241,17 @@ class _Parser:
         if not self._check(block):
             return None, {}
         batch = self._text(block, self._wanted)
-        kinds: dict[str, str] = {}
-        columns = batch.columns
-        for i, name in enumerate(batch.schema.names):
-            if name in literal:
-                kinds[name] = "text"
-                continue
-            kinds[name], values = settled(columns[i], self._options, guess.get(name, "null"))
+        names, columns = batch.schema.names, batch.columns
+        kinds = dict.fromkeys(names, "text")
+        looked_at = [i for i, name in enumerate(names) if name not in literal]
+        found = settled_together(
+            [columns[i] for i in looked_at], self._options, [guess.get(names[i], "null") for i in looked_at]
+        )
+        for i, (kind, values) in zip(looked_at, found, strict=True):
+            kinds[names[i]] = kind
             if values is not None:
                 columns[i] = values
-        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), kinds
+        return pa.RecordBatch.from_arrays(columns, names=names), kinds
 
     def _check(self, block: RowBlock) -> bool:
         """Says whether a block has rows.

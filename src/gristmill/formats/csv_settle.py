@@ -29,9 +29,11 @@ from gristmill.formats.csv_options import CsvOptions
 __all__ = [
     "EXACT",
     "KINDS",
+    "begins_as_text",
     "convert",
     "kind_of",
     "largest",
+    "numbers_of_one_kind",
     "settled",
     "spellings",
     "text_array",
@@ -101,7 +103,7 @@ def settled(cells: pa.Array, options: CsvOptions, least: str = "null") -> tuple[
     """
     if cells.null_count == len(cells):
         return "null", None
-    if least == "text" or _begins_as_text(cells, options):
+    if least == "text" or begins_as_text(cells, options):
         return "text", None
     plain = _numeric_text(cells, options)
     if plain.null_count == len(plain):
@@ -129,8 +131,13 @@ _MAY_BEGIN_NUMBERS = frozenset("+-.0123456789iInN")
 _LOOKED_AT = 4
 
 
-def _begins_as_text(cells: Any, options: CsvOptions) -> bool:
-    """Says whether one of the first cells is neither a number nor true or false: mostly so in columns of text."""
+def begins_as_text(cells: Any, options: CsvOptions) -> bool:
+    """Says whether one of the first cells is neither a number nor true or false: mostly so in columns of text.
+
+    Args:
+        cells: Text; missing cells are null.
+        options: The file's options.
+    """
     if options.thousands or options.decimal != ".":
         return False
     for cell in cells.slice(0, _LOOKED_AT).to_pylist():
@@ -152,6 +159,24 @@ def _numbers(plain: Any, least: str) -> tuple[str, Any]:
     if largest(numbers) >= EXACT and _has_rounded_integers(plain, numbers):
         return "text", None
     return "float", numbers
+
+
+def numbers_of_one_kind(cells: Any, type_: Any, options: CsvOptions) -> Any:
+    """Makes numbers of the cells of several columns, if each of these is of the kind of this type for sure.
+
+    Args:
+        cells: Text, of one column after another.
+        type_: `int64` or `float64`; if the latter, no column is one of integers alone.
+        options: The file's options.
+
+    Returns:
+        The numbers; None where a column has to be looked at by itself.
+    """
+    plain = _numeric_text(cells, options)
+    if plain.null_count != cells.null_count:  # a column may be nothing but empty quotes
+        return None
+    numbers = _try(plain, type_)
+    return None if numbers is None or _is_code(plain) or largest(numbers) >= EXACT else numbers
 
 
 def _is_code(plain: Any) -> bool:

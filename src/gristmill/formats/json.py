@@ -269,7 +269,8 @@ def _head(file: SourceFile, options: JsonOptions, skips: bool, _state: tuple[int
 def _of_columns(schema: pa.Schema, columns: list[str] | None) -> pa.Schema:
     if columns is None:
         return schema
-    return pa.schema([field for field in schema if field.name in columns], schema.metadata)
+    wanted = set(columns)
+    return pa.schema([field for field in schema if field.name in wanted], schema.metadata)
 
 
 def _parsed(
@@ -370,14 +371,13 @@ def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int] | s
 
 def _widened(before: pa.Schema | None, found: pa.Schema, after: pa.Schema) -> set[str]:
     """Names the columns whose values in some block have a narrower type than they end up with."""
-    sides = [side for side in (before, found) if side is not None]
+    # By name once: a schema makes its list of names anew each time it is asked.
+    sides = [{field.name: field.type for field in side} for side in (before, found) if side is not None]
     return {
         field.name
         for field in after
         for side in sides
-        if field.name in side.names
-        and side.field(field.name).type not in (field.type, pa.null())
-        and _has_wide_numbers(field.type)
+        if side.get(field.name, field.type) not in (field.type, pa.null()) and _has_wide_numbers(field.type)
     }
 
 
