@@ -6,18 +6,17 @@ where a cell begins; a file with quotes elsewhere is left to a parser that goes 
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from gristmill.errors import DataError
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import RECORD_LIMIT
+from gristmill.formats.views import read_whole
 
 __all__ = ["RowBlock", "StrayQuote", "end_of_rows", "has_rows", "iter_row_blocks"]
 
@@ -117,7 +116,7 @@ def iter_row_blocks(
         rest = b""
         if left <= size * _WHOLE:
             size = max(size, left + 1)
-            data = _whole(stream, left)
+            data = read_whole(stream, left)
             if data is not None:
                 yield RowBlock(data, offset, line)
                 return
@@ -148,20 +147,6 @@ def iter_row_blocks(
         rest, wanted = rest[end:], size
         offset += end
         line += _count(block, _NEWLINE) or _count(block, _RETURN)
-
-
-def _whole(stream: Any, size: int) -> Any:
-    """Reads so many bytes that are all there is into memory that Arrow uses again; None if they are not all.
-
-    What Python reads goes to new memory for each file, and each page of that is asked of the system and cleared.
-    """
-    if not size or not isinstance(stream, io.BufferedReader):
-        return None
-    data = memoryview(pa.allocate_buffer(size)).cast("B")
-    filled = 0
-    while filled < size and (count := stream.readinto(data[filled:])):
-        filled += count
-    return data if filled == size and not stream.read(1) else None
 
 
 def _filled(stream: Any, rest: bytes, wanted: int) -> tuple[bytes, bool]:

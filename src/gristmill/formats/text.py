@@ -14,7 +14,15 @@ from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.formats.base import Batches, Format, fitter, one_batch
 from gristmill.formats.loose import Bad, LooseRows, in_turn
 from gristmill.formats.source import Position, SourceFile
-from gristmill.formats.streams import BLOCK_BYTES, RECORD_LIMIT, Block, cut_at_line, iter_blocks, reading_text
+from gristmill.formats.streams import (
+    BLOCK_BYTES,
+    RECORD_LIMIT,
+    Block,
+    cut_at_line,
+    iter_blocks,
+    reading_text,
+)
+from gristmill.formats.views import has_byte
 
 __all__ = ["TextFormat", "TextOptions", "renamed", "text_rows"]
 
@@ -155,7 +163,7 @@ def renamed(shape: pa.Schema, schema: pa.Schema | None) -> tuple[pa.Schema, str]
 def text_rows(file: SourceFile, options: TextOptions, start: Position) -> Iterator[tuple[Block, Any]]:
     """Reads the lines, paragraphs or document of a file: blocks of it, each with an array of its rows."""
     split = {"line": _lines, "paragraph": _paragraphs, "document": _document}[options.sample_by]
-    for block in _blocks(file, options, start):
+    for block in _blocks(file, options, start, views=True):
         block.check(file)
         data = _one_kind_of_line_end(block.data)
         if len(data) > RECORD_LIMIT * 2 - 1:
@@ -164,10 +172,10 @@ def text_rows(file: SourceFile, options: TextOptions, start: Position) -> Iterat
 
 
 def _one_kind_of_line_end(data: bytes) -> bytes:
-    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+    return bytes(data).replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_byte(data, b"\r") else data
 
 
-def _blocks(file: SourceFile, options: TextOptions, start: Position) -> Iterator[Block]:
+def _blocks(file: SourceFile, options: TextOptions, start: Position, views: bool = False) -> Iterator[Block]:
     cut = {"line": cut_at_line, "paragraph": _cut_at_paragraph, "document": _never}[options.sample_by]
     return iter_blocks(
         file,
@@ -176,6 +184,7 @@ def _blocks(file: SourceFile, options: TextOptions, start: Position) -> Iterator
         errors=options.encoding_errors,
         start=start,
         cut=cut,
+        views=views,
     )
 
 
@@ -200,7 +209,7 @@ def _split(data: bytes | memoryview, separator: str) -> Any:
 
 
 def _lines(data: bytes, keep: bool) -> Any:
-    whole = data.endswith(b"\n")
+    whole = data[-1:] == b"\n"  # a view has no `endswith`
     lines = _split(memoryview(data)[:-1] if whole else data, "\n")
     if not keep:
         return lines

