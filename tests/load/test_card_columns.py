@@ -1,0 +1,122 @@
+"""Columns that the card of a dataset names, and those its files have: prepared and streamed alike, in each format."""
+
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gristmill import Features, Value
+from gristmill.errors import CastError, DatasetGenerationCastError
+from gristmill.load import load_dataset
+
+FORMATS = ["csv", "json", "parquet", "arrow"]
+NESTED = FORMATS[1:]
+
+
+def written(format: str, rows: list[dict]) -> tuple[str, bytes]:
+    table = pa.Table.from_pylist(rows)
+    if format == "csv":
+        lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+        return "train.csv", ("\n".join(lines) + "\n").encode()
+    if format == "json":
+        return "train.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode()
+    out = io.BytesIO()
+    if format == "parquet":
+        pq.write_table(table, out)
+        return "train.parquet", out.getvalue()
+    with pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+    return "train.arrow", out.getvalue()
+
+
+def card(features: Features) -> bytes:
+    lines = ["---", "dataset_info:", "  features:"]
+    for name, feature in features.items():
+        lines.append(f"  - name: {name}")
+        if isinstance(feature, Value):
+            lines.append(f"    dtype: {feature.dtype}")
+            continue
+        lines.append("    struct:")
+        for inner, value in feature.items():
+            lines += [f"    - name: {inner}", f"      dtype: {value.dtype}"]
+    return "\n".join([*lines, "---", ""]).encode()
+
+
+INT, TEXT = Value("int64"), Value("string")
+CASES = {
+    "a column that files lack": ({"a": INT, "b": TEXT}, [{"a": 1}, {"a": 2}], [{"a": 1, "b": None}, {"a": 2, "b": None}]),
+    "another order": ({"b": TEXT, "a": INT}, [{"a": 1, "b": "x"}], [{"b": "x", "a": 1}]),
+    "other types": ({"a": Value("float32"), "b": TEXT}, [{"a": 1, "b": 2}], [{"a": 1.0, "b": "2"}]),
+    "all lacking": ({"b": TEXT, "a": INT}, [{"a": 1}], [{"b": None, "a": 1}]),
+    "a field that files lack": ({"s": {"x": INT, "y": TEXT}}, [{"s": {"x": 1}}], [{"s": {"x": 1, "y": None}}]),
+    "fields in another order": ({"s": {"y": TEXT, "x": INT}}, [{"s": {"x": 1, "y": "k"}}], [{"s": {"y": "k", "x": 1}}]),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["here", "hub"])
+def place_of(request, tmp_path, online):
+    def make(files):
+        if request.param == "hub":
+            online(files)
+            return "org/data"
+        for name, content in files.items():
+            (tmp_path / "data").mkdir(exist_ok=True)
+            (tmp_path / "data" / name).write_bytes(content)
+        return str(tmp_path / "data")
+
+    return make
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("case", CASES)
+def test_files_are_brought_to_the_columns_of_the_card(place_of, case, format):
+    declared, rows, expected = CASES[case]
+    if "field" in case and format not in NESTED:
+        return
+    name, content = written(format, rows)
+    place = place_of({"README.md": card(Features(declared)), name: content})
+    for streaming in (False, True):
+        loaded = load_dataset(place, split="train", streaming=streaming)
+        assert [list(row.items()) for row in loaded] == [list(row.items()) for row in expected], format
+        assert loaded.features == Features(declared)
+        assert list(loaded.features) == list(declared)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_value_that_does_not_fit_is_named_with_its_row(place_of, format):
+    name, content = written(format, [{"a": "1"}, {"a": "x"}])
+    place = place_of({"README.md": card(Features({"a": INT})), name: content})
+    for streaming in (False, True):
+        error = CastError if streaming else DatasetGenerationCastError
+        with pytest.raises(error, match=rf"{name}, row 1, column \"a\": 'x' does not fit into int64"):
+            list(load_dataset(place, split="train", streaming=streaming))
+
+
+@pytest.mark.parametrize("format", NESTED)
+def test_a_field_that_the_card_does_not_name_is_not_lost(place_of, format):
+    name, content = written(format, [{"s": {"x": 1, "q": 2}}])
+    place = place_of({"README.md": card(Features({"s": {"x": INT}})), name: content})
+    for streaming in (False, True):
+        error = CastError if streaming else DatasetGenerationCastError
+        with pytest.raises(error, match=rf'{name}.*column "s": the fields q are not among those asked for'):
+            list(load_dataset(place, split="train", streaming=streaming))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_column_that_the_card_does_not_name_is_not_lost(place_of, format):
+    """It is taken in where all files are looked at before a row is given; a stream that can't do that says so."""
+    name, content = written(format, [{"a": 1, "z": "x"}])
+    place = place_of({"README.md": card(Features({"a": INT})), name: content})
+    assert load_dataset(place, split="train")[:] == {"a": [1], "z": ["x"]}
+    try:
+        rows = list(load_dataset(place, split="train", streaming=True))
+    except CastError as error:
+        known_before = format in ("parquet", "arrow") and place != "org/data"
+        assert not known_before
+        said = str(error)
+    else:
+        assert rows == [{"a": 1, "z": "x"}]
+        return
+    assert said.startswith(f"{name}: the columns z are not among those asked for (a)")
