@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill import (
+    Dataset,
     DatasetBuilder,
     DatasetDict,
     Features,
@@ -148,3 +149,19 @@ def test_what_is_not_there(online, files):
         load_dataset_builder("org/data", "odd")
     with pytest.raises(InvalidArgumentError, match="revision"):
         load_dataset_builder("org/data", revison="main")
+
+
+def test_the_config_has_the_options_of_the_reader(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n1;2\n")
+    made = load_dataset_builder("csv", data_files=str(tmp_path / "a.csv"), sep=";", skiprows=0)
+    assert (type(made.config).__name__, made.config.sep, made.config.quotechar) == ("CsvConfig", ";", '"')
+    made.download_and_prepare()
+    assert made.as_dataset("train")[0] == {"a": 1, "b": 2}
+    Dataset.from_dict({"a": [1], "b": [2]}).to_parquet(tmp_path / "data.parquet")
+    features = Features({"b": Value("int8")})
+    made = load_dataset_builder(
+        "parquet", data_files=str(tmp_path / "data.parquet"), columns=["b"], features=features
+    )
+    assert (type(made.config).__name__, made.config.columns, made.config.features) == (
+        "ParquetConfig", ["b"], features,
+    )  # fmt: skip

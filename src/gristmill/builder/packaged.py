@@ -165,6 +165,24 @@ class Xml(_OfFiles):
     BUILDER_CONFIG_CLASS: ClassVar[type[BuilderConfig]] = XmlConfig
 
 
+def config_of(format: str, settings: Mapping[str, Any]) -> BuilderConfig:
+    """Makes the config of a format with what is known of it.
+
+    Args:
+        format: Name of the format; one without a class of its own has a plain config.
+        settings: Setting -> value; those that the class does not have are left out.
+
+    Example:
+        >>> config_of("csv", {"sep": ";", "filters": None}).sep
+        ';'
+    """
+    found = [kind for kind in (Arrow, Csv, Json, Parquet, Text, Xml) if kind._format == format]
+    made: Any = found[0].BUILDER_CONFIG_CLASS if found else BuilderConfig
+    names = {field.name for field in dataclasses.fields(made)}
+    config: BuilderConfig = made(**{name: value for name, value in settings.items() if name in names})
+    return config
+
+
 @dataclasses.dataclass(eq=False)
 class GeneratorConfig(BuilderConfig):
     """The config of a `Generator` builder.

@@ -172,9 +172,18 @@ class FoundBuilder(DatasetBuilder):
 
     @cached_property
     def config(self) -> BuilderConfig:
-        """The config, with the files of each split."""
-        files = {split: [file.name for file in one.files] for split, one in self._found.sources.items()}
-        return BuilderConfig(name=self._found.config, data_files=files or None)
+        """The config, with the files of each split and the options of the reader."""
+        # Loaded for those who ask: it knows the options of every format.
+        from gristmill.builder.packaged import config_of
+
+        sources = self._found.sources
+        files = {split: [file.name for file in one.files] for split, one in sources.items()}
+        known: dict[str, Any] = {"name": self._found.config, "data_files": files or None}
+        for first in list(sources.values())[:1]:
+            columns = None if first.columns is None else list(first.columns)
+            asked = {"columns": columns, "filters": first.filters, "features": first.features}
+            return config_of(first.format, {**first.options, **asked, **known})
+        return BuilderConfig(**known)
 
     @property
     def cache_dir(self) -> str:
