@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from gristmill.errors import FileFormatError
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import iter_blocks
-from gristmill.formats.views import count_byte, has_byte, read_whole
+from gristmill.formats.views import count_byte, has_byte, is_space, read_whole
 
 _TAIL = 1 << 16
 
@@ -14,6 +14,12 @@ _TAIL = 1 << 16
 def test_a_view_is_looked_into_as_bytes_are(data):
     assert has_byte(memoryview(data), b"\r") is has_byte(data, b"\r") is (b"\r" in data)
     assert count_byte(memoryview(data), 10) == data.count(b"\n")
+
+
+@given(st.text(" \t\r\n\x0b\x0ca", max_size=5), st.integers(0, 2))
+def test_white_space_is_what_bytes_call_so(text, thousands):
+    data = text.encode() + b" " * (thousands * 1000) + text.encode()
+    assert is_space(memoryview(data)) is is_space(data) is (not data or data.isspace())
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])

@@ -29,6 +29,7 @@ from gristmill.formats.kept import Kept
 from gristmill.formats.loose import HEAD_BYTES, HEAD_ROWS, Bad, LooseRows, in_turn
 from gristmill.formats.source import Position, SourceFile
 from gristmill.formats.streams import BLOCK_BYTES, Block, iter_blocks, reading_text
+from gristmill.formats.views import has_byte
 
 _EMPTY = pa.schema([])
 _KEPT = Kept()
@@ -102,7 +103,7 @@ class JsonFormat(Format[JsonOptions]):
                     row = -1
             if row < 0:
                 return
-            for block, skip in _blocks(file, options, start):
+            for block, skip in _blocks(file, options, start, views=True):
                 table = _parsed(block, file, row - skip, hint, wanted, columns)
                 if columns is not None:
                     table = table.select([name for name in table.column_names if name in columns])
@@ -354,7 +355,7 @@ def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int] | s
     row = 0
     widened: set[str] = set()
     with _KEPT.keeping((file, options, _state)) as keeping:
-        for block, _ in _blocks(file, options, Position()):
+        for block, _ in _blocks(file, options, Position(), views=True):
             table = _parsed_mixed(block, file, row, hint, options)
             if table.num_rows:
                 keeping.add((Position(row, block.offset, line=block.line), table), table.nbytes)
@@ -393,7 +394,7 @@ def _checked(file: SourceFile, options: JsonOptions, schema: pa.Schema, names: s
     Integers become floats next to floats, but one above 2**53 may be none: within a block that is seen at once.
     """
     row = 0
-    for block, _ in _blocks(file, options, Position()):
+    for block, _ in _blocks(file, options, Position(), views=True):
         table = _parsed_mixed(block, file, row, None, options)
         for name in names.intersection(table.column_names):
             position = schema.get_field_index(name)
@@ -405,14 +406,16 @@ def _checked(file: SourceFile, options: JsonOptions, schema: pa.Schema, names: s
     return schema
 
 
-def _blocks(file: SourceFile, options: JsonOptions, start: Position) -> Iterator[tuple[Block, int]]:
+def _blocks(
+    file: SourceFile, options: JsonOptions, start: Position, views: bool = False
+) -> Iterator[tuple[Block, int]]:
     """Yields blocks of one object a line, each with the number of rows in it that lie before `start`."""
     size = options.block_size or options.chunksize
     encoding, errors = options.encoding, options.encoding_errors
     if options.field is not None:
         blocks = _from_row(field_blocks(file, options.field, size, encoding, errors), start)
     elif is_lines(file, encoding, errors):
-        lines = iter_blocks(file, size=size, encoding=encoding, errors=errors, start=start)
+        lines = iter_blocks(file, size=size, encoding=encoding, errors=errors, start=start, views=views)
         blocks = ((_one_kind_of_line_end(block), 0) for block in lines)
     else:
         blocks = _from_row(value_blocks(file, size, encoding, errors), start)
@@ -436,4 +439,6 @@ def _from_row(blocks: Iterable[Block], start: Position) -> Iterator[tuple[Block,
 
 def _one_kind_of_line_end(block: Block) -> Block:
     # A raw carriage return is only ever white space in JSON.
-    return Block(block.data.replace(b"\r", b"\n"), block.offset, block.line) if b"\r" in block.data else block
+    if not has_byte(block.data, b"\r"):
+        return block
+    return Block(bytes(block.data).replace(b"\r", b"\n"), block.offset, block.line)

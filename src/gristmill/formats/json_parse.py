@@ -26,6 +26,7 @@ from gristmill.features.infer import Clash, refuse, unify_schemas
 from gristmill.features.visit import leaf_arrays, map_leaves
 from gristmill.formats.source import SourceFile
 from gristmill.formats.streams import Block
+from gristmill.formats.views import is_space
 
 __all__ = ["hint_from", "not_json", "parse_block", "parse_rows", "unify_block", "whole_pairs"]
 
@@ -80,7 +81,7 @@ def _fast(
     block: Block, file: SourceFile, first_row: int, hint: pa.Schema | None, only_hint: bool
 ) -> pa.Table:
     data = block.data
-    if not data or data.isspace():
+    if is_space(data):
         return pa.table({})
     table = _pyarrow(data, hint, only_hint, file.threads)
     _check_depth(table, file, first_row)  # before anything here walks through the types
@@ -160,10 +161,10 @@ def _has_long_line(data: bytes) -> bool:
     # From one line end to the last one within reach: few bytes are looked at.
     at = 0
     while len(data) - at > _LONG_LINE:
-        end = data.rfind(b"\n", at, at + _LONG_LINE)
+        end = bytes(data[at : at + _LONG_LINE]).rfind(b"\n")  # a view has no `rfind`
         if end < 0:
             return True
-        at = end + 1
+        at += end + 1
     return False
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["count_byte", "has_byte", "read_view", "read_whole"]
+__all__ = ["count_byte", "has_byte", "is_space", "read_view", "read_whole"]
 
 # Pieces that stay in a processor's cache are looked through several times faster.
 _LOOK = 1 << 20
+_HEAD = 1 << 10
 
 
 def read_whole(stream: Any, size: int) -> Any:
@@ -53,6 +54,16 @@ def has_byte(data: bytes | memoryview, byte: bytes) -> bool:
         return byte in data
     codes = np.frombuffer(data, np.uint8)
     return any((codes[at : at + _LOOK] == ord(byte)).any() for at in range(0, len(codes), _LOOK))
+
+
+def is_space(data: bytes | memoryview) -> bool:
+    r"""Says whether there is nothing but white space.
+
+    Example:
+        >>> is_space(b""), is_space(memoryview(b" \n")), is_space(b" \na")
+        (True, True, False)
+    """
+    return not bytes(data[:_HEAD]).strip() and not bytes(data[_HEAD:]).strip()
 
 
 def count_byte(data: bytes, byte: int) -> int:
