@@ -165,7 +165,7 @@ def test_killed_at_any_event_what_is_reached_is_there(tmp_path):
     create(Hub(tmp_path, anyone_writes=True), "datasets", "org/new", "me", private=False)
     with Forks(PROGRAM) as forks, serve_in_thread(tmp_path, allow_write=True) as endpoint:
         writer = Writer(endpoint)
-        for at in range(1, 80, 3):
+        for at in range(1, 80, 6):
             for number in range(3):
                 assert writer.commit(file("a.txt", b"%d %d" % (at, number))).status == 200
             assert writer.post(f"{API}/super-squash/main", {"message": "one"}).status == 200

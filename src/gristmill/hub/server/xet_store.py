@@ -35,7 +35,7 @@ KEEP_SECONDS = 2 * 3600.0
 """How long the xorbs of a store may be referred to after it was last used; longer than it is given out."""
 _NAME = re.compile(r"([0-9]{10})-[0-9a-f]{16}")
 _FOLDER = "xet"
-_MOST_OPEN = 8
+_MOST_OPEN = 32  # of each of the few threads that write
 _INDEX = struct.Struct("<Q8s")
 _INDEX_TAG = b"gmchunks"
 
