@@ -55,6 +55,19 @@ for name in ("datasets.nothing", "datasets.utils.nothing", "datasets.utils.loggi
         raise AssertionError(name)
 """
 
+WITHOUT_IMPORTS = """
+import datasets_as
+from gristmill import legacy
+for path in [*legacy.GATHERED, *legacy.MOVED, "features.features", "load", "builder", "iterable_dataset"]:
+    found = datasets
+    for name in path.split("."):
+        found = getattr(found, name)
+    assert isinstance(found, type(datasets)) or path == "utils.tqdm", path
+datasets.utils.logging.set_verbosity_error()
+assert datasets.logging.get_verbosity() == datasets.utils.logging.ERROR
+assert isinstance(datasets.utils.tqdm, type)
+"""
+
 TOO_LATE = """
 import sys, types
 sys.modules["datasets"] = types.ModuleType("datasets")
@@ -91,7 +104,16 @@ def run(*command, **options):
     )
 
 
-@pytest.mark.parametrize("program", [STAND_IN, TOO_LATE], ids=["as_datasets", "too late"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        STAND_IN,
+        WITHOUT_IMPORTS.replace("import datasets_as", "import gristmill.as_datasets, datasets"),
+        WITHOUT_IMPORTS.replace("import datasets_as", "import gristmill as datasets"),
+        TOO_LATE,
+    ],
+    ids=["as_datasets", "without imports", "under another name", "too late"],
+)
 def test_in_an_interpreter_of_its_own(program):
     done = run("-W", "error", "-c", textwrap.dedent(program))
     assert done.returncode == 0, done.stderr

@@ -175,6 +175,10 @@ class _Gathering(Loader):
         }
 
         def get(name: str) -> Any:
+            child = f"{module.__name__.removeprefix(_OURS + '.')}.{name}"
+            if name not in homes and (child in GATHERED or child in MOVED):
+                # `import datasets` alone is enough for `datasets.utils.logging`.
+                return importlib.import_module(f"{_OURS}.{child}")
             if name not in homes:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
             home, today = homes[name]

@@ -34,4 +34,7 @@ def __getattr__(name: str) -> Any:
     # Each is loaded when it is asked for: most data needs no manager.
     if name in _HOMES:
         return getattr(importlib.import_module(f"gristmill.{_HOMES[name]}"), name)
+    if name in ("download_config", "download_manager", "streaming_download_manager"):
+        # Modules of `datasets`, which code reaches through `datasets.download` without an import of theirs.
+        return importlib.import_module(f"gristmill.download.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,8 @@
 """What a column means: features, their Arrow types, encoding, inference and checked casts."""
 
+import importlib
+from typing import Any
+
 from gristmill.features.arrays import Array2D, Array3D, Array4D, Array5D
 from gristmill.features.json_values import Json
 from gristmill.features.kinds import ClassLabel, LargeList, List, Sequence, Value
@@ -21,3 +24,10 @@ __all__ = [
     "TranslationVariableLanguages",
     "Value",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "features":
+        # A module of `datasets`, which code reaches through `datasets.features` without an import of it.
+        return importlib.import_module("gristmill.features.features")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
