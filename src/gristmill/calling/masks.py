@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gristmill.errors import TransformOutputError, shorten
+from gristmill.features.value_types import types_of
 
 
 def mask_of(name: str, answer: Any, start: int, rows: int) -> Any:
@@ -77,7 +78,7 @@ def truths(name: str, answers: Any, start: int) -> npt.NDArray[np.bool_]:
     try:
         if isinstance(answers, np.ndarray) and answers.dtype.kind in "biuf":
             return answers.astype(np.bool_)
-        if type(answers) is list and list(map(type, answers)).count(bool) == len(answers):
+        if type(answers) is list and types_of(answers) == {bool}:
             return np.frombuffer(bytes(answers), np.bool_)  # a third of what `numpy.array` takes
         found.extend(map(_truth, answers))
     except Exception as error:

@@ -23,6 +23,7 @@ from gristmill.features.columnless import concat_tables, without_columns
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.kinds import ClassLabel
 from gristmill.features.mixed import array_of_mixed
+from gristmill.features.value_types import alike_in, types_of
 from gristmill.features.visit import leaf_arrays
 from gristmill.formatting import LazyBatch, LazyRow
 from gristmill.formatting.lazy import Block
@@ -69,7 +70,7 @@ class Outputs:
         Raises:
             TransformOutputError: An answer can't become a row; names it.
         """
-        kinds = set(map(type, answers))
+        kinds = types_of(answers)
         self._check_answered(answers, kinds, start)
         if self.answered == "nothing":
             return None
@@ -171,7 +172,7 @@ class Outputs:
             type(given) is list
             and len(given) == len(values)
             and all(map(operator.is_, values, given))
-            and set(map(type, given)) <= _UNCHANGEABLE
+            and types_of(given) <= _UNCHANGEABLE
         )
 
     def _completed(
@@ -266,7 +267,7 @@ def _takes_as_they_are(kind: pa.DataType, values: Sequence[Any]) -> bool:
     struct type does not have, all without a word; so the Python types are looked at first, which costs less than
     inferring them.
     """
-    kinds = set(map(type, values)) - {_NOTHING}
+    kinds = types_of(values) - {_NOTHING}
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return kinds <= {list} and _takes_as_they_are(
             kind.value_type,
@@ -304,7 +305,7 @@ def _has_infinity(array: pa.Array) -> bool:
 
 def _columns_of_like(answers: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any]] | None:
     """Takes dicts apart into columns if all have the same keys, which most have; None if they do not."""
-    if len(set(map(len, answers))) != 1:
+    if not alike_in(answers, len):
         return None
     try:
         return {name: list(map(itemgetter(name), answers)) for name in answers[0]}

@@ -25,6 +25,7 @@ from gristmill.features.encode import encode_value, needs_encoding
 from gristmill.features.infer import TypeConflict, unify_types
 from gristmill.features.kinds import FeatureType, is_text
 from gristmill.features.schema import Features
+from gristmill.features.value_types import types_of
 from gristmill.features.visit import has_extension, storage_type, with_type
 
 __all__ = ["array_from_values", "columns_of_rows", "table_from_columns", "table_from_rows"]
@@ -267,7 +268,7 @@ _PLAIN_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa
 
 
 def _build_list(values: list[Any]) -> Any:
-    kinds = set(map(type, values)) - {type(None)}
+    kinds = types_of(values) - {type(None)}
     if not kinds:
         return pa.nulls(len(values))
     missing = {kind for kind in kinds if _is_foreign(kind, _MISSING)}
@@ -325,7 +326,7 @@ def _check_zones(values: list[Any]) -> None:
 
 def _plain_lists(values: list[Any]) -> Any:
     """Converts lists whose items are of one plain type, which Arrow needn't look for then; None if they are not."""
-    kinds = set(map(type, itertools.chain.from_iterable(filter(None, values)))) - {type(None)}
+    kinds = types_of(itertools.chain.from_iterable(filter(None, values))) - {type(None)}
     type_ = _PLAIN_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
     if type_ is None:
         return None
@@ -372,7 +373,7 @@ def _none(value: Any) -> bool | None:
 
 
 def _build_lists(values: list[Any]) -> Any:
-    kinds = set(map(type, values))
+    kinds = types_of(values)
     plain = values
     if not kinds <= _PLAIN_LISTS:
         plain = [_as_array(value) if _array_like(type(value)) else value for value in values]

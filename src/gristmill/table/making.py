@@ -16,6 +16,7 @@ from gristmill.features.columnless import with_metadata, without_columns
 from gristmill.features.convert import to_arrow_type
 from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed, check_mixed_types
+from gristmill.features.value_types import alike_in, types_of
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -112,7 +113,7 @@ def rows_to_table(
 
 def _uniform_columns(rows: list[Any]) -> dict[str, list[Any]] | None:
     """Takes rows apart into columns if all have the same keys, which most have; None if they do not."""
-    if set(map(type, rows)) != {dict} or len(set(map(len, rows))) != 1 or not rows[0]:
+    if types_of(rows) != {dict} or not alike_in(rows, len) or not rows[0]:
         return None
     try:
         return {name: list(map(itemgetter(name), rows)) for name in rows[0]}
