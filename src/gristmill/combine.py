@@ -55,10 +55,10 @@ def concatenate_datasets(
     views = [dataset._view for dataset in datasets]
     if axis == 1:
         view = combining.join_views(views)
-        merged = {name: feature for dataset in datasets for name, feature in dataset.features.items()}
-        features = type(datasets[0].features)(merged)
+        merged = {name: feature for dataset in datasets for name, feature in dataset._features.items()}
+        features = type(datasets[0]._features)(merged)
     elif axis == 0:
-        features = align_features([dataset.features for dataset in datasets])
+        features = align_features([dataset._features for dataset in datasets])
         view = combining.concat_views(views, features)
     else:
         raise InvalidArgumentError.from_value("axis", axis, "0 (rows) or 1 (columns)")
@@ -109,7 +109,7 @@ def interleave_datasets(
         mixed: DatasetType = type(several[0])._combined(several, node, info, split)
         return mixed
     rows = combining.interleaved_rows([len(one) for one in several], probabilities, seed, stopping_strategy)
-    features = align_features([one.features for one in several])
+    features = align_features([one._features for one in several])
     view = combining.concat_views([one._view for one in several], features).select(rows)
     made: DatasetType = type(several[0])._combined(several, view, features, "interleave", rows, info, split)
     return made

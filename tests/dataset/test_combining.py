@@ -172,6 +172,21 @@ def test_pieces_in_their_order_are_the_whole_again():
     assert part.selection == range(100)
 
 
+def test_cuts_of_one_dataset_with_features_of_their_own():
+    ds = Dataset.from_dict({"a": [0, 1, 0, 1], "b": ["w", "x", "y", "z"]})
+    first, second = ds.select(range(2)), ds.select(range(2, 4))
+    labels = second.cast_column("a", ClassLabel(names=["no", "yes"]))
+    with pytest.raises(SchemaConflictError):
+        concatenate_datasets([first, labels])
+    other_order = second.select_columns(["b", "a"])
+    joined = concatenate_datasets([first, other_order, first.remove_columns("b")])
+    assert joined.column_names == ["a", "b"]
+    assert joined.to_dict() == {"a": [0, 1, 0, 1, 0, 1], "b": ["w", "x", "y", "z", None, None]}
+    again = concatenate_datasets([first, second])
+    again.features["a"].dtype = "int8"
+    assert first.features["a"].dtype == again.features["a"].dtype == "int64"
+
+
 def test_origins_are_carried():
     table = pa.table({"a": [1, 2]})
     known = Dataset._from_parts(table, origins=Origins.single("org/name", "abc", "a.csv", 2))

@@ -49,8 +49,8 @@ def concat_views(views: Sequence[View], features: Features) -> View:
     Raises:
         CastError: A value does not fit the wider type; names row, column and value.
     """
-    schema = features.arrow_schema.remove_metadata()
-    aligned = [_align(view, features, schema) for view in views]
+    schema = pa.schema(list(features.type))  # without metadata, which takes longer to make than the rest
+    aligned = views if _of_one_table(views, schema) else [_align(view, features, schema) for view in views]
     rows = sum(view.num_rows for view in views)
     origins = _concat_origins(views)
     if not schema.names:
@@ -62,6 +62,16 @@ def concat_views(views: Sequence[View], features: Features) -> View:
         _concat_parts([_part_with(view, names) for view in aligned]) for names in _groups(aligned, columns)
     ]
     return View(tuple(parts), columns, rows, origins)
+
+
+def _of_one_table(views: Sequence[View], schema: pa.Schema) -> bool:
+    """Says whether all are rows of one table that has this schema, as parts that were cut out of a dataset are."""
+    names, table = views[0].names, views[0].parts[0].table if views[0].parts else None
+    # One look at each view, where comparing schemas would make a hundred of them.
+    alike = all(
+        len(view.parts) == 1 and view.parts[0].table is table and view.names == names for view in views
+    )
+    return alike and views[0].schema.equals(schema)
 
 
 def _align(view: View, features: Features, schema: pa.Schema) -> View:
@@ -100,9 +110,9 @@ def _part_with(view: View, names: list[str]) -> Part:
 
 def _following(first: Selection, second: Selection) -> range | None:
     """Gives the rows of two selections as one range, if they are that: so it is with parts that were cut out of one."""
-    if type(first) is not range or type(second) is not range or not (first and second):
+    if type(first) is not range or type(second) is not range or first.stop != second.start:
         return None
-    follows = first.stop == second.start and first.step == second.step == 1
+    follows = first and second and first.step == second.step == 1
     return range(first.start, second.stop) if follows else None
 
 

@@ -9,6 +9,7 @@ from gristmill.errors import SchemaConflictError
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.infer import TypeConflict, unify_types
 from gristmill.features.kinds import LargeList, List, Value
+from gristmill.features.picking import pick_features
 from gristmill.features.schema import Features
 
 
@@ -28,12 +29,14 @@ def align_features(several: Sequence[Features]) -> Features:
         {'a': Value('int8'), 'b': Value('bool')}
     """
     merged: dict[str, Any] = dict(several[0])
+    alike = True
     for position, features in enumerate(several[1:], 1):
         if features is several[0] or (features == merged and len(features) == len(merged)):
             continue
+        alike = False
         for name, feature in features.items():
             merged[name] = _unify_column(name, merged[name], feature, position) if name in merged else feature
-    return Features(merged)
+    return pick_features(several[0], merged) if alike else Features(merged)
 
 
 def _unify_column(name: str, one: Any, other: Any, position: int) -> Any:
