@@ -229,3 +229,14 @@ def test_values_that_python_has_not_are_named(column):
             read()
     assert ds["fine"][:] == [1, 2]
     assert ds.with_format("arrow")[:].column("odd").type == column.type
+
+
+@pytest.mark.parametrize("rows", [1000, 1_100_000])
+def test_frames_of_few_and_of_many_bytes(rows):
+    # From 16 MB on columns are copied by several threads.
+    ds = Dataset.from_dict({"a": np.arange(rows), "b": np.arange(rows) / 4})
+    frame = ds.to_pandas()
+    assert frame["a"].sum() == rows * (rows - 1) // 2
+    assert frame["b"].sum() == rows * (rows - 1) / 8
+    frame.loc[0, "a"] = 7  # the frame's own memory
+    assert ds[0]["a"] == 0

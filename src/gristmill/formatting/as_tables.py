@@ -55,9 +55,13 @@ def _series(name: str, values: pa.ChunkedArray) -> Any:
     return converted(values, _to_pandas, column=name, row=None, target="pandas").rename(name)
 
 
+_BYTES_FOR_THREADS = 16 << 20
+"""Columns are copied side by side from here on; of smaller tables, waking threads takes longer than they save."""
+
+
 def _frame(table: pa.Table) -> Any:
     try:
-        return table.to_pandas()
+        return table.to_pandas(use_threads=table.nbytes >= _BYTES_FOR_THREADS)
     except NO_PYTHON_VALUE:
         for name, values in zip(table.column_names, table.columns, strict=True):
             converted(values, partial(_one_column, name), column=name, row=None, target="pandas")
