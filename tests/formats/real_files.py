@@ -128,13 +128,15 @@ class Case:
             arguments["cache_dir"] = str(self.folder / "cache")
         return gristmill.load_dataset(self.format, data_files=self.path, split="train", **arguments)
 
-    def table(self, **arguments: Any) -> pa.Table:
-        """Gives the rows that loading gives, as Arrow."""
+    def table(self, **arguments: Any) -> pa.Table | None:
+        """Gives the rows that loading gives, as Arrow; None where there are none and nothing says their columns."""
         loaded = self.load(**arguments)
         if not arguments.get("streaming"):
             return loaded.data.table
         parts = [part for part in loaded.with_format("arrow").iter(1000) if part.num_columns]
-        return pa.concat_tables(parts) if parts else loaded.features.arrow_schema.empty_table()
+        if parts or loaded.features is None:
+            return pa.concat_tables(parts) if parts else None
+        return loaded.features.arrow_schema.empty_table()
 
     def attempt(self, what: str, do: Callable[[], Any], told: str = "") -> Any:
         """Does something; an error has to be one of ours that matches `told`, or that names the file."""

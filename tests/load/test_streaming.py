@@ -3,6 +3,8 @@
 import json
 
 import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gristmill import IterableDataset, IterableDatasetDict, load_dataset
@@ -76,3 +78,31 @@ def test_a_column_that_is_not_there(folder, tmp_path):
         rows = load_dataset(str(tmp_path / "a.csv"), columns=columns, split="train", streaming=True)
         with pytest.raises(ColumnNotFoundError, match=r'a\.csv: there is no column "txt"\. Did you mean'):
             next(iter(rows))
+
+
+def test_types_of_remote_parquet_are_those_of_features(tmp_path):
+    table = pa.table(
+        {
+            "m": pa.array([[("k", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+            "d": pa.array(["x", None, "x"]).dictionary_encode(),
+            "u": pa.array([b"0123456789abcdef", None, b"fedcba9876543210"], pa.uuid()),
+            "l": pa.array([[1], [], [2]], pa.list_(pa.field("element", pa.int32(), nullable=False))),
+        }
+    )
+    pq.write_table(table, tmp_path / "types.parquet")
+    memory = fsspec.filesystem("memory")
+    memory.put(str(tmp_path / "types.parquet"), "/types/types.parquet")
+    try:
+        remote = load_dataset(
+            "parquet", data_files="memory://types/types.parquet", split="train", streaming=True
+        )
+        local = load_dataset(
+            "parquet", data_files=str(tmp_path / "types.parquet"), split="train", streaming=True
+        )
+        assert list(remote) == list(local)
+        assert next(iter(remote))["m"] == [{"key": "k", "value": 1}]
+        assert next(iter(remote))["u"] == b"0123456789abcdef"
+        tables = [next(iter(stream.with_format("arrow").iter(3))) for stream in (remote, local)]
+        assert tables[0].schema.types == tables[1].schema.types
+    finally:
+        memory.rm("/types", recursive=True)

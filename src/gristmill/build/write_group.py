@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -60,6 +60,8 @@ class Job:
         alone: One worker does it all, so each reads ahead while it writes; several keep the processors busy as it is.
         stop: Once set, workers end.
         seen: The columns of the files looked at, to list them where one that is asked for is in none.
+        files: All files of the split.
+        types: Types of columns that were looked for in all files.
     """
 
     source: SplitSource
@@ -70,6 +72,8 @@ class Job:
     alone: bool = True
     stop: threading.Event = field(default_factory=threading.Event)
     seen: dict[str, None] = field(default_factory=dict)
+    files: Sequence[SourceFile] = ()
+    types: dict[str, Any] = field(default_factory=dict)
 
     def infer(self, file: SourceFile) -> pa.Schema:
         """Finds the schema of a file, of the columns asked for."""
@@ -83,6 +87,24 @@ class Job:
         if self.source.columns and not kept and len(self.source.files) == 1:
             raise ColumnNotFoundError.from_name(self.source.columns[0], schema.names, file.name)
         return pa.schema(kept, schema.metadata)
+
+    def type_of(self, name: str) -> Any:
+        """Finds the type that a column has in the first of all files that has it.
+
+        Raises:
+            ColumnNotFoundError: None has it.
+        """
+        if name not in self.types:
+            there: dict[str, None] = {}
+            for file in self.files:
+                schema = self.format.infer_schema(file, self.options)
+                if name in schema.names:
+                    self.types[name] = schema.field(name).type
+                    break
+                there.update(dict.fromkeys(schema.names))
+            else:
+                raise ColumnNotFoundError.from_name(name, there, files_named(self.source))
+        return self.types[name]
 
     def columns(self) -> SplitColumns:
         """Begins to settle columns."""
@@ -120,6 +142,12 @@ class WrittenGroup:
     schemas: list[pa.Schema]
     shards: list[WrittenShard]
     runs: list[list[Run]]
+
+
+def files_named(source: SplitSource) -> str:
+    """Names the files of a split, for errors: the first one, if they are many."""
+    names = [file.name for file in source.files]
+    return " and ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} other files"
 
 
 def cut_into_groups(sizes: Sequence[int]) -> list[range]:
@@ -225,8 +253,9 @@ def _read_files(
     for number, file in enumerate(files):
         if not fits(file):
             return
+        read = file if job.source.filters is None else replace(file, lacks=job.type_of)
         batches = job.format.read(
-            file, options=job.options, columns=columns, filters=job.source.filters, schema=schema
+            read, options=job.options, columns=columns, filters=job.source.filters, schema=schema
         )
         for position, batch in batches:
             yield number, position, batch

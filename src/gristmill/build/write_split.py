@@ -23,6 +23,7 @@ from gristmill.build.write_group import (
     WrittenGroup,
     WrittenShard,
     cut_into_groups,
+    files_named,
     numbered,
     same_columns,
     write_group,
@@ -108,7 +109,7 @@ def write_split(
     ]
     groups = list(numbered(files, members_of))
     with progress(f"Preparing {source.split}") as bar:
-        job = Job(source, format, options, folder, bar, alone=workers <= 1)
+        job = Job(source, format, options, folder, bar, alone=workers <= 1, files=files)
         features = source.features
         if features is None and source.format in _SCHEMA_FIRST:
             features = settle_features(job, files)
@@ -119,7 +120,7 @@ def write_split(
     if source.columns is not None and source.features is None:
         for name in source.columns:
             if name not in written[0].features:
-                raise ColumnNotFoundError.from_name(name, job.seen, _where(source))
+                raise ColumnNotFoundError.from_name(name, job.seen, files_named(source))
     shards = _named(folder, shard_stem(source.dataset, source.split), written)
     runs = [file_runs for group in written for file_runs in group.runs]
     filtered = source.filters is not None or getattr(options, "filters", None) is not None
@@ -132,11 +133,6 @@ def write_split(
         None if filtered else origins_of(source, runs),
         checksums=[shard.checksum for shard in shards],
     )
-
-
-def _where(source: SplitSource) -> str:
-    names = [file.name for file in source.files]
-    return " and ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} other files"
 
 
 def settle_features(job: Job, files: Sequence[SourceFile]) -> Features:

@@ -17,15 +17,16 @@ from typing import IO, Any, ClassVar, Generic, TypeVar, cast
 
 import pyarrow as pa
 
-from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
+from gristmill.errors import InvalidArgumentError
 from gristmill.features.cast import cast_table
-from gristmill.features.columnless import with_metadata, without_columns
+from gristmill.features.columnless import with_metadata
 from gristmill.features.infer import Clash, refuse
 from gristmill.features.kinds import Value
 from gristmill.features.schema import Features
 from gristmill.files.atomic import exported_file
 from gristmill.files.borders import writing
 from gristmill.files.compression import COMPRESSION_SUFFIXES, compression_suffix
+from gristmill.formats.filtering import columns_needed, filter_expression, one_batch, rows_of
 from gristmill.formats.source import Position, SourceFile
 
 __all__ = [
@@ -101,7 +102,8 @@ class Format(ABC, Generic[Options]):
             options: See `parse_options`.
             columns: Columns to read, in this order; all if None. Those that the file lacks are left out.
             filters: Rows to keep: a `pyarrow.compute.Expression`, or the list form ``[("column", "op", value), ...]``
-                (an "or" of "and"s if nested). Rows for which it is null are dropped.
+                (an "or" of "and"s if nested). Rows for which it is null are dropped. A column that the file lacks is
+                null in it, where `SourceFile.lacks` says that another file has it.
             start: Position that an earlier read gave: read from there on.
             schema: Types to bring the columns to, for example those settled over several files or asked for by the
                 user; its ``huggingface`` metadata counts. Columns that the file lacks become null.
@@ -242,138 +244,6 @@ class Format(ABC, Generic[Options]):
             FileError: The target can't be written.
         """
         raise InvalidArgumentError(f'Files of the format "{self.name}" can be read, not written.')
-
-
-def columns_needed(
-    columns: Sequence[str] | None, filters: Any, schema: pa.Schema | None = None
-) -> list[str] | None:
-    """Says which columns have to be read to filter rows and keep some columns of them.
-
-    Args:
-        columns: The columns kept; all if None.
-        filters: Rows to keep, see `Format.read`.
-        schema: All columns of the file, if they are known.
-
-    Returns:
-        Their names; None for all, also where `filters` is an expression and there is no `schema` to try it on.
-
-    Example:
-        >>> columns_needed(["a"], [("b", ">", 1)]), columns_needed(["a"], None)
-        (['a', 'b'], ['a'])
-    """
-    if columns is None:
-        return None
-    if filters is None or isinstance(filters, list):
-        return list(dict.fromkeys([*columns, *_names(filters or ())]))
-    looked_at = None if schema is None else _columns_of(filters, schema)
-    return None if looked_at is None else list(dict.fromkeys([*columns, *looked_at]))
-
-
-def _columns_of(expression: Any, schema: pa.Schema) -> list[str] | None:
-    """Finds the columns that an expression looks at, since it does not tell: those it can't do without."""
-    found: list[str] = []
-    try:
-        while (
-            problem := _problem(expression, pa.schema([schema.field(name) for name in found]))
-        ) is not None:
-            lacking = next((name for name in schema.names if _lacks(problem, name)), None)
-            if lacking is None or lacking in found:
-                return None  # it does not fit the columns: filtering says so properly
-            found.append(lacking)
-    except (KeyError, pa.ArrowException):
-        return None
-    return found
-
-
-def _problem(expression: Any, schema: pa.Schema) -> str | None:
-    try:
-        schema.empty_table().filter(expression)
-    except pa.ArrowInvalid as error:
-        return str(error)
-    return None
-
-
-def _lacks(problem: str, name: str) -> bool:
-    return problem.startswith(
-        (f"No match for FieldRef.Name({name}) in", f"No match for FieldRef.Nested(FieldRef.Name({name}) ")
-    )
-
-
-def _names(filters: Iterable[Any]) -> Iterator[str]:
-    for term in filters:
-        if isinstance(term, tuple) and term and isinstance(term[0], str):
-            yield term[0]
-        elif isinstance(term, list | tuple):
-            yield from _names(term)
-
-
-def filter_expression(filters: Any) -> Any:
-    """Turns the documented forms of `filters` into an expression.
-
-    Args:
-        filters: None, an expression, a list of ``(column, op, value)`` (all must hold) or a list of such lists (one
-            must hold).
-
-    Raises:
-        InvalidArgumentError: Neither.
-
-    Example:
-        >>> filter_expression([("a", ">", 1)])
-        <pyarrow.compute.Expression (a > 1)>
-    """
-    if filters is None:
-        return None
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    if isinstance(filters, pc.Expression):
-        return filters
-    try:
-        return pq.filters_to_expression(filters)
-    except (ValueError, TypeError, pa.ArrowException) as error:
-        raise InvalidArgumentError.from_value(
-            "filters", filters, 'an expression or a list such as [("column", ">", 1)]'
-        ) from error
-
-
-def rows_of(batch: pa.RecordBatch, predicate: Any, file: SourceFile) -> pa.RecordBatch:
-    """Keeps the rows of a batch that an expression is true for.
-
-    Raises:
-        ColumnNotFoundError: The expression names a column that the file lacks.
-        InvalidArgumentError: The expression does not fit the columns' types.
-    """
-    try:
-        kept = pa.Table.from_batches([batch]).filter(predicate)
-    except pa.ArrowInvalid as error:
-        if "No match for FieldRef" in str(error):
-            name = str(error).partition("FieldRef.Name(")[2].partition(")")[0]
-            there = [
-                other for other in batch.schema.names if not other.startswith("\0")
-            ]  # no number of a row
-            raise ColumnNotFoundError.from_name(name, there, file.name) from error
-        raise InvalidArgumentError(f"The filter {predicate} can't be used on {file.name}: {error}") from error
-    except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise InvalidArgumentError(f"The filter {predicate} can't be used on {file.name}: {error}") from error
-    return one_batch(kept)
-
-
-def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """Joins a small table's chunks into one record batch; no copy where there is one chunk.
-
-    A table that holds more than one batch can (2**31 bytes of text in a column) must be cut before.
-    """
-    table = (
-        table.combine_chunks()
-        if table.num_columns
-        else without_columns(table.num_rows, table.schema.metadata)
-    )
-    batches = table.to_batches()
-    if len(batches) == 1:
-        return batches[0]
-    return pa.RecordBatch.from_arrays(
-        [pa.array([], field.type) for field in table.schema], schema=table.schema
-    )
 
 
 def fitter(

@@ -21,6 +21,8 @@ class SourceFile:
             row that matches, as far as that can be told for little.
         fetch: For a file that is here only in part: called with half-open ranges of bytes before they are read.
         close: For a file that is here only in part: ends what is being fetched ahead; afterwards nothing more is.
+        lacks: For one of several files: gives the Arrow type that a column has in another one, for a filter that looks at
+            it; raises a ColumnNotFoundError if none has it.
         open: For a file read from afar: opens it as a binary file object with `peek`, that can be seeked.
         version: For a file read from afar: text that changes whenever its content does.
         stop: For a file of row groups: the one before which reading ends; None for the file's end.
@@ -42,6 +44,7 @@ class SourceFile:
         default=None, compare=False, repr=False
     )
     close: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    lacks: Callable[[str], Any] | None = field(default=None, compare=False, repr=False)
     open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
     version: str = ""
     stop: int | None = None

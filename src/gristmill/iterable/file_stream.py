@@ -6,31 +6,26 @@ import bisect
 import contextlib
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.loose import LooseRows, read_loosely
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import Position, SourceFile
 from gristmill.hub.transfer import run_parallel
 from gristmill.iterable.block import Block, Columns, Examples, gathered, parts_of
+from gristmill.iterable.file_columns import columns_of_others, type_in_others
 from gristmill.iterable.file_plan import FilePlan, Piece
 from gristmill.iterable.node import State, Stream
 from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
 from gristmill.table.selection import IndexVector
 
-__all__ = ["COLUMNS_ARE_FIXED", "FileStream"]
-
-COLUMNS_ARE_FIXED = frozenset({"arrow", "csv", "parquet"})
-"""Formats of which each row has all columns; in the others one may begin in a later row."""
-_MOST_LOOKED_AT = 8
-"""Files that are not on this machine in which a column is looked for that the one being read does not have."""
+__all__ = ["FileStream"]
 
 
 class FileStream(Stream):
@@ -63,6 +58,8 @@ class FileStream(Stream):
         self._sizes: tuple[int, list[int]] | None = None
         # Columns that some file has, where that is not known before.
         self._known: set[str] = set()
+        # Types of columns that a filter looks at and some files lack.
+        self._types: dict[str, Any] = {}
 
     def next(self) -> Block | None:
         """Gives the next rows."""
@@ -101,7 +98,7 @@ class FileStream(Stream):
         for _, part in parts_of(block):
             self._known.update(part.names)
         if not self._known.issuperset(self._node.columns or ()):
-            self._known = _not_here(self._node, piece, self._known)
+            self._known = columns_of_others(self._node, piece, self._known)
 
     def _piece(self, shard: int) -> Piece:
         return self._node.pieces[self._shards[shard]]
@@ -127,9 +124,9 @@ class FileStream(Stream):
         at = None if self._at is None else Position(*self._at)
         source = self._node.files[piece.file]
         if source.path is not None:
-            return _read(self._node, piece, at, found)
+            return _read(self._node, piece, self._types, at, found)
         file = self._sources[self._shard] = source.local() if found is None else found
-        return _read(self._node, piece, at, self._bounded(piece, file, begins))
+        return _read(self._node, piece, self._types, at, self._bounded(piece, file, begins))
 
     def _bounded(self, piece: Piece, file: SourceFile, begins: bool) -> SourceFile:
         """Gives a remote file of which no more is fetched than the rows that are expected need."""
@@ -200,7 +197,9 @@ class FileStream(Stream):
         if any(file.path is None for file in files):
             if self._ahead is None:
                 whole = self._later is None and self._node.columns is None and self._node.filters is None
-                self._ahead = ReadersAhead(partial(_begun, self._node, self._shards, self._sources, whole))
+                self._ahead = ReadersAhead(
+                    partial(_begun, self._node, self._shards, self._sources, self._types, whole)
+                )
             several = how_many([file.size for file in files])
             # As many as it takes if they are like the one that is read.
             if self._later is not None and self._most is not None:
@@ -249,37 +248,6 @@ def _rows(piece: Piece, sizes: Sequence[int]) -> range:
     return range(first, sum(sizes if piece.stop is None else sizes[: piece.stop]))
 
 
-def _not_here(node: FilePlan, piece: Piece, known: set[str]) -> set[str]:
-    """Looks for columns asked for that the file being read does not begin with: they have to be in another one.
-
-    Args:
-        node: What is read; its columns were not known before.
-        piece: Where its file is.
-        known: Columns of files looked at already.
-
-    Returns:
-        `known`, with those of the files that had to be looked at.
-
-    Raises:
-        ColumnNotFoundError: No file has one of them, as far as its first rows say.
-    """
-    others = [file for number, file in enumerate(node.files) if number != piece.file]
-    far = [file for file in others if file.path is None][:_MOST_LOOKED_AT]
-    format = get_format(node.format)
-    for file in [node.files[piece.file], *(file for file in others if file.path is not None), *far]:
-        if known.issuperset(node.columns or ()):
-            break
-        known |= set(format.first_columns(file.local(), node.options))
-    for name in node.columns or ():
-        if name not in known:
-            where = node.files[piece.file].name
-            where = where if node.format in COLUMNS_ARE_FIXED else f"the first rows of {where}"
-            raise ColumnNotFoundError.from_name(
-                name, sorted(known), f"{where} and {len(others)} other files" if others else where
-            )
-    return known
-
-
 def _with_all(block: Block, names: Sequence[str]) -> Block:
     """Gives rows all columns asked for: None where the file has none of that name."""
     if isinstance(block, Examples):
@@ -308,26 +276,47 @@ def _block(rows: LooseRows, features: Features | None) -> Block:
     return gathered(parts, rows.num_rows)
 
 
-def _read(node: FilePlan, piece: Piece, at: Position | None = None, file: SourceFile | None = None) -> Any:
+def _read(
+    node: FilePlan,
+    piece: Piece,
+    types: dict[str, Any],
+    at: Position | None = None,
+    file: SourceFile | None = None,
+) -> Any:
     """Reads a piece, from its beginning or a position in it; of `file`, if it was opened already."""
     if file is None:
         file = node.files[piece.file].local()
     if piece.stop is not None and file.stop is None:
         file = replace(file, stop=piece.stop)
-    return read_loosely(
-        get_format(node.format),
+    if node.filters is not None:
+        file = replace(file, lacks=partial(type_in_others, node, piece, types))
+    return _rows_read(node, file, piece.start if at is None else at)
+
+
+def _rows_read(node: FilePlan, file: SourceFile, start: Position | None) -> Iterator[Any]:
+    format, schema = get_format(node.format), node.schema
+    if schema is None and node.format == "parquet":
+        # The types of features, as where they are known: a map is a list, whoever reads it.
+        schema = Features.from_arrow_schema(format.infer_schema(file, node.options)).arrow_schema
+    yield from read_loosely(
+        format,
         file,
         options=node.options,
         columns=node.columns,
         filters=node.filters,
-        start=piece.start if at is None else at,
-        schema=node.schema,
+        start=start,
+        schema=schema,
         skips=node.skips,
     )
 
 
 def _begun(
-    node: FilePlan, shards: Sequence[int], sources: dict[int, SourceFile], whole: bool, shard: int
+    node: FilePlan,
+    shards: Sequence[int],
+    sources: dict[int, SourceFile],
+    types: dict[str, Any],
+    whole: bool,
+    shard: int,
 ) -> Any:
     """Reads a shard from its beginning, and leaves its file in `sources`."""
     piece = node.pieces[shards[shard]]
@@ -335,7 +324,7 @@ def _begun(
     file = node.files[piece.file].local(whole)
     if node.files[piece.file].path is None:
         sources[shard] = file
-    return _read(node, piece, file=file)
+    return _read(node, piece, types, file=file)
 
 
 def _is_behind(piece: Piece, position: Position) -> bool:

@@ -12,8 +12,9 @@ from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import Position
+from gristmill.iterable.file_columns import COLUMNS_ARE_FIXED
 from gristmill.iterable.file_plan import Piece, StreamFile
-from gristmill.iterable.file_stream import COLUMNS_ARE_FIXED, FileStream
+from gristmill.iterable.file_stream import FileStream
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.order import Order
 from gristmill.iterable.sources import Source
@@ -42,6 +43,11 @@ class Files(Source):
     columns: tuple[str, ...] | None
     filters: Any
     skips: bool = False
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The files that the shards are in: paths, and URLs of those that are not here."""
+        return {"files": [str(file.path or file.name) for file in self.files]}
 
     @classmethod
     def of_files(
@@ -75,7 +81,9 @@ class Files(Source):
         if features is not None and names is not None:
             for name in names:
                 if name not in features:
-                    raise ColumnNotFoundError.from_name(name, features)
+                    others = f" and {len(files) - 1} other files" if len(files) > 1 else ""
+                    where = f"{files[0].name}{others}" if files else ""
+                    raise ColumnNotFoundError.from_name(name, features, where)
             features = Features({name: features[name] for name in names})
         return cls(
             Order(len(pieces)),
