@@ -15,6 +15,7 @@ __all__ = ["count_byte", "has_byte", "is_space", "read_view", "read_whole"]
 
 # Pieces that stay in a processor's cache are looked through several times faster.
 _LOOK = 1 << 20
+_COPIED = 1 << 18
 _HEAD = 1 << 10
 
 
@@ -52,8 +53,8 @@ def has_byte(data: bytes | memoryview, byte: bytes) -> bool:
     """
     if isinstance(data, bytes):
         return byte in data
-    codes = np.frombuffer(data, np.uint8)
-    return any((codes[at : at + _LOOK] == ord(byte)).any() for at in range(0, len(codes), _LOOK))
+    # Copies of pieces in a processor's cache: faster than to compare all of it with numpy.
+    return any(byte in bytes(data[at : at + _COPIED]) for at in range(0, len(data), _COPIED))
 
 
 def is_space(data: bytes | memoryview) -> bool:
