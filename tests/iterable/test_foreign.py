@@ -2,6 +2,7 @@
 
 import pytest
 
+from gristmill import load_dataset
 from gristmill.dataset import Dataset
 from gristmill.features import Features, Value
 from gristmill.iterable import IterableDataset
@@ -49,3 +50,21 @@ def test_what_libraries_read():
     assert stream.with_format("np")._formatting == FormattingConfig("numpy")
     part = stream._ex_iterable.shard_data_sources(num_shards=2, index=1)
     assert rows_of(IterableDataset(part, formatting=FormattingConfig("numpy"))) == [{"a": 2}, {"a": 3}]
+
+
+def test_the_plan_and_its_parts_can_be_gone_through(tmp_path):
+    plan = Dataset.from_dict({"n": list(range(10))}).to_iterable_dataset(num_shards=4)._ex_iterable
+    assert list(plan) == [(n, {"n": n}) for n in range(10)]
+    parts = [plan.shard_data_sources(num_shards=2, index=index) for index in range(2)]
+    assert [row["n"] for part in parts for _, row in part] == list(range(10))
+    assert [part.num_shards for part in parts] == [2, 2]
+    mapped = IterableDataset.from_generator(
+        lambda files: ({"file": file} for file in files), gen_kwargs={"files": ["a"]}
+    )
+    assert mapped._ex_iterable.kwargs == {"files": ["a"]}
+    assert mapped.map(lambda rows: rows, batched=True, batch_size=7)._ex_iterable.batch_size == 7
+    assert [row for _, row in mapped.map(lambda row: {"n": 1})._ex_iterable] == [{"file": "a", "n": 1}]
+    (tmp_path / "a.json").write_text('{"n": 1}')
+    stream = load_dataset("json", data_files=str(tmp_path / "a.json"), split="train", streaming=True)
+    assert stream._ex_iterable.kwargs == {"files": [str(tmp_path / "a.json")]}
+    assert plan.kwargs == {}

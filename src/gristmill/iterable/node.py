@@ -99,6 +99,22 @@ class Node(ABC):
         """Gives one of several parts, under the name that libraries call."""
         return self.pick(part_of(self.num_shards, num_shards, index, contiguous))
 
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yields a number and each row as a dict, as libraries read the plan of a stream and the parts of it."""
+        stream, number = self.open(0), 0
+        try:
+            while (block := stream.next()) is not None:
+                for row in block.rows():
+                    yield number, row
+                    number += 1
+        finally:
+            stream.close()
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """What the rows are made from, under the name that libraries read: ``files`` of a stream of files."""
+        return {}
+
     def shuffle_shards(self, seed: int) -> Node:
         """Reads the shards in another order each epoch, where the order of rows means nothing."""
         return self.with_children([child.shuffle_shards(seed) for child in self.children])

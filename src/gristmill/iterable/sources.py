@@ -200,6 +200,11 @@ class Generated(Source):
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
         return label if isinstance(label, str) else f"the generator {name}"
 
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The arguments of all shards, under the name that libraries read."""
+        return dict(self.arguments)
+
     def arguments_of(self, shard: int) -> dict[str, Any]:
         """Gives the arguments of one shard."""
         return {
