@@ -108,19 +108,24 @@ def _part_with(view: View, names: list[str]) -> Part:
     return part if list(part.names) == names else part.choose(names)
 
 
-def _following(first: Selection, second: Selection) -> range | None:
-    """Gives the rows of two selections as one range, if they are that: so it is with parts that were cut out of one."""
-    if type(first) is not range or type(second) is not range or first.stop != second.start:
-        return None
-    follows = first and second and first.step == second.step == 1
-    return range(first.start, second.stop) if follows else None
+def _one_range(selections: Sequence[Selection]) -> range | None:
+    """Gives selections as one range, if they follow each other: so it is with parts that were cut out of one."""
+    stop: int | None = None
+    for selection in selections:
+        if type(selection) is not range or selection.step != 1 or selection.start > selection.stop:
+            return None
+        if stop is not None and selection.start != stop:
+            return None
+        stop = selection.stop
+    first = selections[0]
+    return range(first.start, stop) if type(first) is range and stop is not None else None
 
 
 def _rejoined(parts: Sequence[Part]) -> list[Part]:
     joined: list[Part] = []
     first, selection = parts[0], parts[0].selection
     for part in parts[1:]:
-        both = _following(selection, part.selection) if part.table is first.table else None
+        both = _one_range([selection, part.selection]) if part.table is first.table else None
         if both is None:
             joined.append(first if first.selection is selection else replace(first, selection=selection))
             first, selection = part, part.selection
@@ -131,6 +136,10 @@ def _rejoined(parts: Sequence[Part]) -> list[Part]:
 
 
 def _concat_parts(parts: Sequence[Part]) -> Part:
+    table = parts[0].table
+    whole = _one_range([part.selection for part in parts if part.table is table])
+    if whole is not None and all(part.table is table for part in parts):
+        return replace(parts[0], selection=whole)
     parts = _rejoined([part for part in parts if part.num_rows] or parts[:1])
     if len(parts) == 1:
         return parts[0]
@@ -168,10 +177,15 @@ def _rows_of(part: Part) -> pa.Table:
 def _concat_origins(views: Sequence[View]) -> tuple[Origins, Selection] | None:
     if all(view.origins is None for view in views):
         return None
+    if views[0].origins is not None:
+        first = views[0].origins[0]
+        selections = [view.origins[1] for view in views if view.origins and view.origins[0] is first]
+        if len(selections) == len(views) and (whole := _one_range(selections)) is not None:
+            return first, whole
     known: list[tuple[Origins, Selection]] = []
     for view in views:
         origins, selection = view.origins or (Origins.unknown(view.num_rows), None)
-        both = _following(known[-1][1], selection) if known and origins is known[-1][0] else None
+        both = _one_range([known[-1][1], selection]) if known and origins is known[-1][0] else None
         if both is None:
             known.append((origins, selection))
         else:
