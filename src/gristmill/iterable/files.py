@@ -49,11 +49,6 @@ class Files(Source):
         """The files that the shards are in: paths, and URLs of those that are not here."""
         return {"files": [str(file.path or file.name) for file in self.files]}
 
-    @property
-    def kwargs(self) -> dict[str, Any]:
-        """The files that the shards are in: paths, and URLs of those that are not here."""
-        return {"files": [str(file.path or file.name) for file in self.files]}
-
     @classmethod
     def of_files(
         cls,
