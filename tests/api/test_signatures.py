@@ -33,8 +33,6 @@ OURS: dict[str, dict[str, str]] = {
 OWN_CONSTRUCTORS = {
     "download.streaming_download_manager.xPath": "parts of a path, as pathlib takes them",
     "percent": "only its slices are used",
-    "arrow_dataset.Column": "as Column",
-    "Column": "`dataset[name]` makes it; ours reads through the dataset's reader",
     "formatting.formatting.LazyBatch": "`map` makes it; ours reads from a block of rows",
     "formatting.formatting.LazyRow": "`map` makes it; ours reads from a block of rows",
     "utils.file_utils.ArchiveIterable": "`DownloadManager.iter_archive` makes it; ours takes the archive",

@@ -354,3 +354,17 @@ def test_a_column_that_is_added_is_formatted_too(ds):
     made = Dataset.from_dict({"a": [1], "b": [2]}).with_format("numpy", columns=["a"]).add_column("c", [3])
     assert made.format["columns"] == ["a", "c"]
     assert list(made[0]) == ["a", "c"]
+
+
+def test_columns_are_made_of_datasets_and_columns():
+    made = Dataset.from_dict({"a": [{"b": 1}, {"b": 2}]})
+    column = Column(Column(made, "a"), "b")
+    assert (column[:], column.column_name, column.source.source is made) == ([1, 2], "b", True)
+    assert made["a"]["b"] == column
+    with pytest.raises(ColumnNotFoundError):
+        Column(made, "zz")
+
+
+def test_empty_arrays_choose_no_rows(ds):
+    assert ds[np.array([])] == {name: [] for name in ds.column_names}
+    assert len(ds.select(np.array([]))) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.dataset import Dataset
+from gristmill.dataset import Column, Dataset
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features, Value
 
@@ -27,3 +27,10 @@ def test_types():
     assert small.features == {"n": Value("int8")}
     with pytest.raises(InvalidArgumentError):
         Dataset.from_polars([1])
+
+
+def test_columns_of_frames_are_what_the_library_has():
+    ds = Dataset.from_dict({"a": [1, 2, 3]})
+    assert ds.with_format("pandas")["a"].iloc[1] == 2
+    assert ds.with_format("arrow")["a"].to_pylist() == [1, 2, 3]
+    assert isinstance(ds.with_format("numpy")["a"], Column)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gristmill.arguments import check_columns
 from gristmill.dataset.rows import parse_key
 from gristmill.errors import InvalidArgumentError
 from gristmill.formatting import Reader
@@ -22,30 +23,42 @@ class Column(Sequence[Any]):
     ``column[:]`` gives all values at once, in the dataset's format; a name goes one level into dicts.
 
     Args:
-        reader: Reads the dataset.
-        name: The column.
-        rows: The rows meant, all of the dataset by default.
-        path: Names of the fields inside the column.
+        source: The dataset, or a column of dicts.
+        column_name: The column, or the field of the dicts.
+
+    Attributes:
+        source: As given.
+        column_name: As given.
 
     Example:
         >>> from gristmill.dataset import Dataset
         >>> column = Dataset.from_dict({"a": [1, 2, 3]})["a"]
-        >>> column[0], column[1:], len(column), column == [1, 2, 3]
-        (1, [2, 3], 3, True)
+        >>> column[0], column[1:], len(column), column == [1, 2, 3], column.column_name
+        (1, [2, 3], 3, True, 'a')
     """
 
-    def __init__(self, reader: Reader, name: str, rows: range, path: tuple[str, ...] = ()) -> None:
-        self._reader = reader
-        self._name = name
-        self._rows = rows
-        self._path = path
+    _reader: Reader
+    _name: str
+    _rows: range
+
+    def __init__(self, source: Any, column_name: str) -> None:
+        self.source = source
+        self.column_name = column_name
+        self._path: tuple[str, ...] = ()
+        if isinstance(source, Column):
+            self._reader, self._name, self._rows = source._reader, source._name, source._rows
+            self._path = (*source._path, column_name)
+            return
+        [self._name] = check_columns(column_name, source.column_names)
+        self._reader = source._reader
+        self._rows = range(len(source))
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            return Column(self._reader, self._name, self._rows, (*self._path, key))
+            return Column(self, key)
         single, rows = parse_key(key, len(self))
         chosen = compose(self._rows, rows)
         assert chosen is not None

@@ -53,6 +53,7 @@ from gristmill.features.picking import check_features, pick_features, rename_fea
 from gristmill.features.schema import schema_metadata
 from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
+from gristmill.formatting.registry import FRAMES
 from gristmill.info import DatasetInfo, InfoMixin, all_equal, wanted_features
 from gristmill.not_there_yet import MissingMethod
 from gristmill.search import IndexableMixin
@@ -849,8 +850,9 @@ class Dataset(IndexableMixin, InfoMixin):
         ):  # looked for first, since it is asked most often
             return self._reader.row(key)
         if isinstance(key, str):
-            check_columns(key, self._view.names)
-            return Column(self._reader, key, range(len(self)))
+            column = Column(self, key)
+            # A frame's column is asked for what frames can do, such as `.iloc` or `.mean()`.
+            return column[:] if self._spec.type in FRAMES else column
         single, rows = parse_key(key, len(self))
         return self._reader.row(rows[0]) if single else self._reader.batch(rows)
 

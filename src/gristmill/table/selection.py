@@ -65,6 +65,8 @@ def _as_vector(indices: Any) -> IndexVector:
         values = indices if isinstance(indices, list | tuple) else list(indices)
         # numpy would turn a list of large or mixed values into floats or objects without a word.
         indices = np.asarray(values) if len(values) else np.empty(0, np.int64)
+    if not indices.size and indices.ndim == 1:
+        indices = indices.astype(np.int64)  # numpy makes floats of an empty list
     if indices.dtype == np.bool_:
         raise InvalidArgumentError(
             "indices are row numbers, not booleans: pass `numpy.flatnonzero(mask)` for a mask."
