@@ -2,7 +2,9 @@
 
 import json
 import logging
+import os
 import pickle
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -151,6 +153,16 @@ def test_it_is_prepared_once_and_again_when_something_has_changed(poems):
     assert third.as_dataset("test")["line"][:] == ["uno"]
     third.download_and_prepare(download_mode="force_redownload")
     assert Path(third.cache_dir, "dataset_info.json").stat().st_mtime_ns != state
+
+
+def test_files_of_the_same_size_and_time_with_other_content(poems):
+    path = Path(poems, "a.txt")
+    assert prepared(Poems, base_path=poems).as_dataset("test")["line"][:] == ["one", "two"]
+    status = path.stat()
+    time.sleep(0.05)  # more than the steps in which a system's clock for files goes on
+    path.write_text(path.read_text().replace("one", "eno"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert prepared(Poems, base_path=poems).as_dataset("test")["line"][:] == ["eno", "two"]
 
 
 def test_code_and_settings_decide_the_folder():

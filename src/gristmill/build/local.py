@@ -12,6 +12,7 @@ from gristmill.errors import DataFilesNotFoundError, FileError, FileMissingError
 from gristmill.files.data_files import resolve_patterns
 from gristmill.files.paths import expand_home
 from gristmill.files.patterns import PathIndex, has_magic, is_hidden
+from gristmill.files.stamps import change_stamp
 
 
 def list_folder(folder: Path) -> list[str]:
@@ -155,20 +156,23 @@ def _described(path: Path, name: str | None, where: str, status: os.stat_result)
     label = name or str(path)
     if not label.isascii():
         label = printable(label)
-    return DataFile(label, f"{where}:{status.st_size}:{status.st_mtime_ns}", status.st_size, path)
+    size, written, changed = change_stamp(status)
+    return DataFile(label, f"{where}:{size}:{written}:{changed}", size, path)
 
 
 def has_changed(file: DataFile) -> bool:
     """Says whether a file on this machine has another size or time of change than when it was described.
 
+    The time of its inode does not count: whoever makes a link to a file, or lets others read it, does not write it.
+
     Args:
         file: Made by `local_file`, or of another kind, which can't change.
     """
     try:
-        now = None if file.path is None else local_file(file.path).identity
+        now = None if file.path is None else local_file(file.path).identity.rsplit(":", 3)
     except FileMissingError:  # what was read of it was all of it
         return False
-    return now is not None and now != file.identity and file.identity.startswith(now.rsplit(":", 2)[0] + ":")
+    return now is not None and (was := file.identity.rsplit(":", 3))[0] == now[0] and was[1:3] != now[1:3]
 
 
 def printable(name: str) -> str:

@@ -22,7 +22,7 @@ class DataFile:
 
     Attributes:
         name: What it is called in errors and origins: its path in the repository or folder, or its URL.
-        identity: Text that changes whenever its content does: a blob id, or path, size and time of change.
+        identity: Text that changes whenever its content does: a blob id, or path, size and times of change.
         size: Its size in bytes, 0 if unknown.
         path: Where it is on this machine, if it is here already.
         get: Fetches it, if it is not.

@@ -10,13 +10,14 @@ from typing import Any
 from gristmill.build.keys import safe_name
 from gristmill.build.local import expand_local, local_file
 from gristmill.build.user_files import find_user_files
-from gristmill.files.locations import has_scheme
 from gristmill.download import DownloadConfig
 from gristmill.download.fetching import absolute, make_client
 from gristmill.download.nested import leaves
 from gristmill.errors import GristmillError
 from gristmill.files.data_files import parse_data_files
+from gristmill.files.locations import has_scheme
 from gristmill.files.remote import local_path
+from gristmill.files.stamps import change_stamp
 from gristmill.fingerprint import Hasher, generate_random_fingerprint
 from gristmill.logging import get_logger
 
@@ -128,7 +129,7 @@ def local_files_in(value: Any) -> dict[str, list[int]]:
         value: Paths and anything else, in lists and dicts, however deep.
 
     Returns:
-        Path -> [bytes, time of change in nanoseconds].
+        Path -> [bytes, time of change, time of its inode's change], in nanoseconds.
     """
     found = {}
     for leaf in leaves(value):
@@ -137,5 +138,5 @@ def local_files_in(value: Any) -> dict[str, list[int]]:
                 status = os.stat(leaf)  # noqa: PTH116  # Path refuses some texts that stat takes
             except (OSError, ValueError):
                 continue
-            found[str(leaf)] = [status.st_size, status.st_mtime_ns]
+            found[str(leaf)] = list(change_stamp(status))
     return found

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from gristmill.files.stamps import change_stamp
 from gristmill.fingerprint import Hasher, combine
 
 
@@ -51,8 +52,7 @@ class Identity:
         """Makes the identity of a dataset in files: their names, sizes and times, so that nothing has to be read."""
 
         def make() -> str:
-            found = [(str(file.resolve()), file.stat()) for file in files]
-            return Hasher.hash([(name, state.st_size, state.st_mtime_ns) for name, state in found])
+            return Hasher.hash([(str(file.resolve()), *change_stamp(file.stat())) for file in files])
 
         return cls(make=make)
 

@@ -17,6 +17,7 @@ from gristmill.files.compression import open_decompressed
 from gristmill.files.locations import plain_name
 from gristmill.files.lock import lock
 from gristmill.files.packed_names import check_name, read_head
+from gristmill.files.stamps import change_stamp
 
 __all__ = ["ArchiveIterable", "ExtractManager", "FilesIterable", "extract_file"]
 
@@ -55,8 +56,8 @@ def extract_file(path: Path, folder: Path, force: bool = False, name: object = N
             if archive_suffix(plain_name(str(name))):
                 check_name(name, read_head(path, name))
             return path
-    status = path.stat()
-    identity = f"{path.resolve()}:{status.st_size}:{status.st_mtime_ns}"
+    size, written, changed = change_stamp(path.stat())
+    identity = f"{path.resolve()}:{size}:{written}:{changed}"
     target = folder / hashlib.sha256(identity.encode()).hexdigest()
     with lock(target.with_name(f"{target.name}.lock")):
         if force or not target.exists():

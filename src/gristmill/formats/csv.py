@@ -229,12 +229,12 @@ def _names(file: SourceFile, options: CsvOptions) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _known_names(file: SourceFile, key: _Key, _state: tuple[int, int] | str) -> list[str]:
+def _known_names(file: SourceFile, key: _Key, _state: tuple[int, int, int] | str) -> list[str]:
     return column_names(file, key.options)
 
 
 @lru_cache(maxsize=256)
-def _settled(file: SourceFile, key: _Key, _state: tuple[int, int] | str) -> dict[str, Any]:
+def _settled(file: SourceFile, key: _Key, _state: tuple[int, int, int] | str) -> dict[str, Any]:
     """Gives the kind of each column, over all rows that `nrows` lets through; the type of those that are made."""
     options, kinds = key.options, dict[str, Any]()
     names = _names(file, options)

@@ -245,7 +245,7 @@ def _as_asked(
 
 
 @lru_cache(maxsize=256)
-def _head(file: SourceFile, options: JsonOptions, skips: bool, _state: tuple[int, int] | str) -> pa.Schema:
+def _head(file: SourceFile, options: JsonOptions, skips: bool, _state: tuple[int, int, int] | str) -> pa.Schema:
     """Settles the types of a file by its first blocks."""
     schema: pa.Schema | None = None
     row, size = 0, 0
@@ -349,7 +349,7 @@ def _type_leads_to(found: Any, wanted: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int] | str) -> pa.Schema:
+def _settled(file: SourceFile, options: JsonOptions, _state: tuple[int, int, int] | str) -> pa.Schema:
     schema: pa.Schema | None = None
     hint: pa.Schema | None = None
     row = 0

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from gristmill.files.stamps import change_stamp
+
 
 @dataclass(frozen=True)
 class SourceFile:
@@ -63,12 +65,11 @@ class SourceFile:
         """Whether each reading of it costs requests, so that it should be read once, from the front."""
         return self.open is not None
 
-    def state(self) -> tuple[int, int] | str:
+    def state(self) -> tuple[int, int, int] | str:
         """Gives what changes whenever the content does."""
         if self.open is not None:
             return self.version
-        stat = self.path.stat()
-        return stat.st_mtime_ns, stat.st_size
+        return change_stamp(self.path.stat())
 
 
 @dataclass(frozen=True)
