@@ -397,14 +397,31 @@ def test_damage_names_the_line_in_any_dialect(path, text, options, words):
 
 
 def test_tabs_by_the_name_of_the_file(tmp_path):
-    (tmp_path / "x").write_text("a\tb,c\n1\t2\n")
-    for name, expected in [("d/X.TSV.gz", {"a": 1, "b,c": 2}), ("x.csv", None)]:
-        file = SourceFile(tmp_path / "x", name)
+    content = b"a\tb,c\n1\t2\n"
+    (tmp_path / "x").write_bytes(content)
+    (tmp_path / "packed").write_bytes(gzip.compress(content))
+    wanted = {"a": 1, "b,c": 2}
+    for path, name, expected in [
+        ("x", "d/X.TSV", wanted),
+        ("packed", "d/X.TSV.gz", wanted),
+        ("x", "x.csv", None),
+    ]:
+        file = SourceFile(tmp_path / path, name)
         if expected is None:
             with pytest.raises(FileFormatError, match="1 cells where there are 2"):
                 list(FORMAT.read(file))
         else:
             assert [row for _, batch in FORMAT.read(file) for row in batch.to_pylist()] == [expected]
+
+
+@pytest.mark.parametrize("block_bytes", [3, 1 << 20])
+def test_minus_zero_is_whole_among_integers_and_has_its_sign_among_floats(path, block_bytes):
+    for cells, expected in [(["-0", "0", "7"], "[0, 0, 7]"), (["-0", "0", "0.5"], "[-0.0, 0.0, 0.5]")]:
+        text = "a,b\n" + "".join(f"{cell},x\n" for cell in cells)
+        assert str(table(path, text, {"block_bytes": block_bytes})[1]["a"]) == expected
+        assert str(table(path, text, {"block_bytes": block_bytes, "escapechar": "!"})[1]["a"]) == expected
+        wide = ",".join("abcdefghi") + "\n" + "".join(",".join([cell] * 9) + "\n" for cell in cells)
+        assert str(table(path, wide, {"block_bytes": block_bytes})[1]["i"]) == expected
 
 
 def test_a_field_of_100_megabytes(path):

@@ -152,7 +152,9 @@ def _numbers(plain: Any, least: str) -> tuple[str, Any]:
     if numbers is not None:
         if _is_code(plain):
             return "text", None
-        return ("big" if largest(numbers) >= EXACT else "int"), numbers
+        kind = "big" if largest(numbers) >= EXACT else "int"
+        # Among floats it has a sign: the cells are parsed anew once it is known what the column is.
+        return kind, None if _has_minus_zero(plain, numbers) else numbers
     numbers = _try(plain, pa.float64())
     if numbers is None or _is_code(plain):
         return "text", None
@@ -176,7 +178,17 @@ def numbers_of_one_kind(cells: Any, type_: Any, options: CsvOptions) -> Any:
     if plain.null_count != cells.null_count:  # a column may be nothing but empty quotes
         return None
     numbers = _try(plain, type_)
-    return None if numbers is None or _is_code(plain) or largest(numbers) >= EXACT else numbers
+    if numbers is None or _is_code(plain) or largest(numbers) >= EXACT or _has_minus_zero(plain, numbers):
+        return None
+    return numbers
+
+
+def _has_minus_zero(plain: Any, numbers: Any) -> bool:
+    """Says whether a cell of integers is ``-0``."""
+    if not pt.is_integer(numbers.type):
+        return False
+    signed = pc.starts_with(plain, "-")
+    return bool(pc.any(signed).as_py()) and bool(pc.any(pc.and_(signed, pc.equal(numbers, 0))).as_py())
 
 
 def _is_code(plain: Any) -> bool:
@@ -321,6 +333,11 @@ def to_feature(cells: pa.Array, feature: FeatureType, options: CsvOptions, where
         pt.is_large_string,
         pt.is_string_view,
         pt.is_decimal,
+        # Bytes are those of the text, digits too.
+        pt.is_binary,
+        pt.is_large_binary,
+        pt.is_fixed_size_binary,
+        pt.is_binary_view,
     ]
     if target is not None and any(test(target) for test in by_text):
         return cast_array(cells, feature, **where)
@@ -330,6 +347,11 @@ def to_feature(cells: pa.Array, feature: FeatureType, options: CsvOptions, where
         if numbers is not None and (target == pa.int64() or largest(numbers) < EXACT):
             return numbers
     kind, values = settled(cells, options)
+    if kind == "float" and pt.is_duration(target):
+        # Seconds; as floats, long durations would lose their last digits.
+        seconds = _try(pc.ascii_trim_whitespace(_numeric_text(cells, options)), pa.decimal128(38, 9))
+        if seconds is not None:
+            return cast_array(seconds, feature, **where)
     natural = convert(cells, kind, options) if values is None else values
     if kind == "text" and options.missing:
         natural = _without_empty(natural)
