@@ -2009,6 +2009,9 @@ class Dataset(IndexableMixin, InfoMixin):
     ) -> int:
         """Writes the rows as JSON, one object a line, whole or not at all.
 
+        JSON has no bytes: they are written as base64, and read with ``Value("binary")`` that text is the bytes. Other
+        values are read back equal with ``features=`` of this dataset, but NaN and the infinities, which become null.
+
         Args:
             path_or_buf: Path, or an open binary file.
             batch_size: Rows converted at once.

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gristmill.errors import CastError, shorten, suggest
+from gristmill.features.cast_scalars import Misfit, cast_scalars
 from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List
@@ -32,14 +33,6 @@ __all__ = [
     "plain_array",
     "take",
 ]
-
-
-class Misfit(Exception):
-    """The value at `index` of the array at hand does not fit; each level outwards maps index and path to its own."""
-
-    def __init__(self, index: int | None, problem: str, path: str = "") -> None:
-        super().__init__(problem)
-        self.index, self.problem, self.path = index, problem, path
 
 
 def cast_array(
@@ -169,70 +162,7 @@ def cast_to(feature: FeatureType, array: Any) -> Any:
         return array
     if hasattr(feature, "cast_storage"):
         return feature.cast_storage(array)
-    return _cast_scalars(plain_array(array), target)
-
-
-def _cast_scalars(array: Any, target: Any) -> Any:
-    if array.type == target:
-        return array
-    if pt.is_null(array.type):
-        return pa.nulls(len(array), target)
-    try:
-        result = _converted(array, target)
-    except pa.ArrowNotImplementedError as error:
-        raise Misfit(None, f"{array.type} can't become {target}") from error
-    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
-        index, reason = _first_misfit(array, target, error)
-        value = shorten(array[index].as_py()) if index is not None else "a value"
-        raise Misfit(index, f"{value} does not fit into {target} ({reason})") from error
-    _check_kept(array, result, target)
-    return result
-
-
-def _converted(array: Any, target: Any) -> Any:
-    if pt.is_time(target) and (pt.is_string(array.type) or pt.is_large_string(array.type)):
-        # Arrow reads times only where there is a day as well.
-        day, nothing = pa.scalar("1970-01-01T", array.type), pa.scalar("", array.type)
-        moments = pc.cast(pc.binary_join_element_wise(day, array, nothing), pa.timestamp(target.unit))
-        return pc.cast(moments, target)
-    return pc.cast(array, target)
-
-
-def _check_kept(array: Any, result: Any, target: Any) -> None:
-    """Refuses what Arrow's checked cast lets pass: infinities made, numbers to bool, times to dates, rounded decimals."""
-    before, back = array, None
-    if pt.is_floating(target) and pt.is_floating(array.type) and target.bit_width < array.type.bit_width:
-        lost = pc.and_(pc.is_inf(result), pc.invert(pc.is_inf(array)))
-    elif (pt.is_boolean(target) and not pt.is_string(array.type) and not pt.is_large_string(array.type)) or (
-        pt.is_date(target) and pt.is_timestamp(array.type)
-    ):
-        back = pc.cast(result, array.type)
-        lost = pc.not_equal(back, before)
-    elif pt.is_decimal(target) and pt.is_floating(array.type):
-        # Half a unit of the last place is what writing the number as a decimal may cost; more is a loss.
-        back = pc.cast(result, array.type)
-        lost = pc.greater(pc.abs(pc.subtract(back, before)), pc.multiply(pc.abs(before), 1e-15))
-    else:
-        return
-    lost = pc.fill_null(lost, False)
-    if pc.any(lost).as_py():
-        index = pc.index(lost, True).as_py()
-        raise Misfit(index, f"{shorten(array[index].as_py())} does not fit into {target}")
-
-
-def _first_misfit(array: Any, target: Any, error: Exception) -> tuple[int | None, str]:
-    """Finds the first value that can't be cast, halving the range: about two casts of the array in all."""
-    low, high = 0, len(array)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            _converted(array.slice(low, middle - low), target)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as found:
-            high, error = middle, found
-        else:
-            low = middle
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return (low if len(array) else None), reason
+    return cast_scalars(plain_array(array), target)
 
 
 @cast_to.register
@@ -240,7 +170,7 @@ def _(feature: ClassLabel, array: Any) -> Any:
     array = plain_array(array)
     if pt.is_string(array.type) or pt.is_large_string(array.type) or pt.is_string_view(array.type):
         return _ids_of_names(feature, array)
-    ids = _cast_scalars(array, pa.int64())
+    ids = cast_scalars(array, pa.int64())
     limits = pc.min_max(ids)
     low, high = limits["min"].as_py(), limits["max"].as_py()
     if low is not None and (low < -1 or high >= feature.num_classes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import operator
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import partial, reduce
 from typing import Any
 
@@ -20,7 +21,7 @@ from gristmill.features.unheld import converted, first_failing
 from gristmill.formats.base import Target, output
 from gristmill.formats.csv_dialect import ESCAPES, Dialect
 from gristmill.formats.csv_missing import MISSING
-from gristmill.formats.json_write import encoder
+from gristmill.formats.json_write import encoder, json_texts, time_texts
 from gristmill.formats.text_columns import (
     TEXT,
     constant,
@@ -145,13 +146,21 @@ def _text(column: Any, dialect: Dialect, name: str, row: int) -> Any:
         if pt.is_decimal(type_) and dialect.decimal != ".":
             text = pc.replace_substring(text, ".", dialect.decimal)
         return _plain(text, dialect)
-    if pt.is_nested(type_) or pt.is_temporal(type_):
+    if pt.is_nested(type_):
+        text = json_texts(column, force_ascii=False)
+        text = pc.if_else(column.is_valid(), text, constant(None)) if column.null_count else text
+        return _quoted(text, dialect)
+    if type_ == pa.time64("ns"):
+        return _quoted(time_texts(column), dialect)
+    if pt.is_temporal(type_):
         encode = encoder(force_ascii=False)
         form = dialect.date_format if pt.is_timestamp(type_) else None
         plain = [None if value is None
                  else value.strftime(form) if form is not None
-                 else encode(value).strip('"') if pt.is_temporal(type_) else encode(value)
+                 else encode(value).strip('"')
                  for value in decoded_values(column)]  # fmt: skip
+        if pt.is_duration(type_):
+            plain = _exact_seconds(column, plain)
         return _quoted(pa.array(plain, TEXT), dialect)
     try:
         return _quoted(pc.cast(column, TEXT), dialect)
@@ -162,6 +171,18 @@ def _text(column: Any, dialect: Dialect, name: str, row: int) -> Any:
             column=name,
             remedy="Write Parquet, or drop the column.",
         ) from error
+
+
+def _exact_seconds(column: Any, plain: list[str | None]) -> list[str | None]:
+    """Gives the digits of seconds that a float can't hold; the others stay as they are."""
+    counts, places = (
+        column.cast(pa.int64()).to_pylist(),
+        {"s": 0, "ms": 3, "us": 6, "ns": 9}[column.type.unit],
+    )
+    return [
+        text if count is None or abs(count) < 2**52 else f"{Decimal(count).scaleb(-places):f}"
+        for count, text in zip(counts, plain, strict=True)
+    ]
 
 
 def _plain(text: Any, dialect: Dialect) -> Any:

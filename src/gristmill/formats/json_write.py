@@ -24,7 +24,7 @@ from gristmill.features.unheld import NO_PYTHON_VALUE, converted
 from gristmill.features.visit import flat_items
 from gristmill.formats.text_columns import TEXT, bytes_of, constant, join, replaced, texts_with_bytes
 
-__all__ = ["encoder", "json_rows"]
+__all__ = ["encoder", "json_rows", "json_texts", "time_texts"]
 
 _ROWS = 10_000
 
@@ -32,8 +32,8 @@ _ROWS = 10_000
 def encoder(force_ascii: bool = True) -> Any:
     """Makes the function that turns a row into JSON text.
 
-    NaN and the infinities, which JSON does not have, become null; times their ISO text; bytes base64 text; decimals
-    text with all their digits; durations seconds.
+    NaN and the infinities, which JSON does not have, become null; times their ISO text; bytes base64 text, which reads
+    back as that text and not as the bytes; decimals text with all their digits; durations seconds.
 
     Args:
         force_ascii: Write characters outside ASCII as escapes.
@@ -72,7 +72,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, dt.timedelta):
-        return value.total_seconds()
+        # pandas has nanoseconds as well, and divides them less exactly than Python does.
+        whole = (value.days * 86_400 + value.seconds) * 10**6 + value.microseconds
+        return (whole * 1000 + getattr(value, "nanoseconds", 0)) / 10**9
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Decimal):
@@ -132,6 +134,36 @@ def json_rows(batches: Iterable[Any], force_ascii: bool = True, end: str = "\n")
         row += batch.num_rows
 
 
+def json_texts(array: Any, force_ascii: bool = True) -> Any:
+    """Gives the JSON text of each value of a column; "null" is a text too.
+
+    Args:
+        array: An array.
+        force_ascii: See `encoder`.
+
+    Example:
+        >>> json_texts(pa.array([[1], None])).to_pylist()
+        ['[1]', 'null']
+    """
+    return _Texts(force_ascii).values(array)
+
+
+def time_texts(array: Any) -> Any:
+    """Gives times of day of nanoseconds as ISO text: six places, and nine where a value has more than microseconds.
+
+    Args:
+        array: Values of type ``time64[ns]``.
+
+    Example:
+        >>> time_texts(pa.array([1000, 1001], pa.time64("ns"))).to_pylist()
+        ['00:00:00.000001', '00:00:00.000001001']
+    """
+    # Python's times end at microseconds, and Arrow cuts off what is finer on the way there.
+    plain = pa.array([None if time is None else time.isoformat() for time in array.to_pylist()], TEXT)
+    finer = pc.not_equal(array, pc.cast(pc.cast(array, pa.time64("us"), safe=False), array.type))
+    return pc.if_else(finer, pc.cast(array, TEXT), plain)
+
+
 class _Texts:
     """Turns arrays into arrays of the JSON texts of their values; null is a text too, so these have no nulls."""
 
@@ -174,6 +206,8 @@ class _Texts:
         if pt.is_struct(kind) and kind.num_fields:
             made = self.objects([field.name for field in kind], array.flatten())
             return made if not array.null_count else pc.if_else(array.is_valid(), made, constant("null"))
+        if kind == pa.time64("ns"):
+            return self._or_null(join([constant('"'), time_texts(array), constant('"')]))
         if pt.is_dictionary(kind):
             return self.values(array.dictionary_decode())
         return pa.array(map(self._encode, decoded_values(array)), TEXT, size=len(array))

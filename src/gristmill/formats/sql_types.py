@@ -245,7 +245,16 @@ def _parameters(column: Any, as_text: bool, name: str, row: int) -> list[Any]:
         values = [text for chunk in texts for text in chunk.to_pylist()]
         return values if as_text else [None if text is None else json.loads(text) for text in values]
     if pt.is_duration(type_) and as_text:
-        return list(column.cast(pa.duration("us")).cast(pa.int64()).to_pylist())
+        # Counts of the column's own unit, as which Arrow reads them again.
+        return list(column.cast(pa.int64()).to_pylist())
+    if type_ == pa.uint64() and as_text:
+        try:
+            return list(column.cast(pa.int64()).to_pylist())
+        except pa.ArrowInvalid as error:
+            at = row + first_failing(column, lambda part: part.cast(pa.int64()))
+            raise CastError.at(
+                f"SQLite keeps integers up to 2**63 - 1: {error}", row=at, column=name
+            ) from error
     finer = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}.get(type_)
     if pt.is_timestamp(type_) and type_.unit == "ns":
         finer = pa.timestamp("us", type_.tz)
