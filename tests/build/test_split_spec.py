@@ -82,7 +82,7 @@ def test_what_is_no_slice_says_which_forms_there_are_and_which_splits():
 
 @pytest.mark.parametrize(
     "text",
-    ["train[10:]", "train[999:]", "train[5:3]", "train[:0]", "train[:-10]", "train[-3:-5]", "train[:4%]"],
+    ["train[10:]", "train[999:]", "train[4:4]", "train[:0]", "train[:-10]", "train[-3:7]", "train[:4%]"],
 )
 def test_a_slice_that_means_no_rows_says_how_many_there_are(text):
     with pytest.raises(InvalidArgumentError) as caught:
@@ -95,6 +95,15 @@ def test_a_slice_that_means_no_rows_says_how_many_there_are(text):
     both = parse_split("train[10:]+test[5:]")
     with pytest.raises(InvalidArgumentError, match=r"train has 10 rows, test has 1,200 rows\.$"):
         check_rows([both[0], replace(both[1], start=1200)], {"train": 10, "test": 1200})
+
+
+@pytest.mark.parametrize(
+    "text", ["train[7:3]", "train[-3:-5]", "train[-1:3]", "train[20:3]", "train[50%:20%]"]
+)
+def test_a_slice_that_ends_before_it_begins_has_no_rows(text):
+    parts = parse_split(text)
+    assert len(parts[0].rows(10)) == 0
+    check_rows(parts, {"train": 10})
 
 
 def test_dropping_the_remainder_needs_a_hundred_rows():

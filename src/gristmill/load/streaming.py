@@ -69,14 +69,16 @@ def _check_rows(parts: list[SplitPart], nodes: list[Node]) -> None:
     known = {name: rows for name, rows in sizes.items() if rows is not None}
     if len(known) == len(sizes):
         check_rows(parts, known)
-    elif all(part.is_nothing for part in parts):
-        expected = "a slice that means at least one row; it ends where it begins, or before"
+    elif all(part.is_nothing and not part.is_reversed for part in parts):
+        expected = "a slice that means at least one row; it ends where it begins"
         raise InvalidArgumentError.from_value("split", "+".join(part.text for part in parts), expected)
 
 
 def _part(node: Node, part: SplitPart) -> Node:
     if part.whole:
         return node
+    if part.is_reversed:
+        return plans.plan_take(node, 0)
     bounds = [bound for bound in (part.start, part.stop) if bound is not None]
     if not part.percent and min(bounds) >= 0:
         start, stop = part.start or 0, part.stop

@@ -52,7 +52,7 @@ class SplitPart:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it means no rows, however many the split has.
+        """Whether it ends where it begins, or before, however many rows the split has.
 
         Example:
             >>> [part.is_nothing for part in parse_split("train[5:3]+train[-3:]+train[:0]+train[:-3]")]
@@ -60,6 +60,16 @@ class SplitPart:
         """
         start, stop = self.start or 0, self.stop
         return stop is not None and (start < 0) == (stop < 0) and stop <= start
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether it ends before it begins, however many rows the split has: a slice without rows, as in Python.
+
+        Example:
+            >>> [part.is_reversed for part in parse_split("train[5:3]+train[-3:-5]+train[:0]+train[8:-5]")]
+            [True, True, False, False]
+        """
+        return self.is_nothing and self.stop != (self.start or 0)
 
     @property
     def text(self) -> str:
@@ -93,9 +103,25 @@ class SplitPart:
             >>> parse_split("train[10%:-5%]")[0].rows(200)
             range(20, 190)
         """
+        start, stop = self.bounds(number)
+        return range(start, max(start, stop))
+
+    def bounds(self, number: int) -> tuple[int, int]:
+        """Gives the first row and the one to stop before, which comes earlier where the slice is reversed.
+
+        Args:
+            number: Rows of the split.
+
+        Raises:
+            InvalidArgumentError: As for `rows`.
+
+        Example:
+            >>> parse_split("train[-3:5]")[0].bounds(10)
+            (7, 5)
+        """
         start = 0 if self.start is None else self._row(self.start, number)
         stop = number if self.stop is None else self._row(self.stop, number)
-        return range(start, max(start, stop))
+        return start, stop
 
     def _row(self, bound: int, number: int) -> int:
         row = bound
@@ -160,23 +186,25 @@ def _bound(digits: str | None, percent: bool, text: str) -> int | None:
 
 
 def check_rows(parts: Sequence[SplitPart], sizes: Mapping[str, int]) -> None:
-    """Makes sure that slices mean rows, where their splits have any.
+    """Makes sure that slices mean rows, where their splits have any; one that ends before it begins means none.
 
     Args:
         parts: The parts of a value of ``split=``.
         sizes: The rows of each split.
 
     Raises:
-        InvalidArgumentError: They mean none.
+        InvalidArgumentError: All of them begin where they end.
 
     Example:
         >>> check_rows(parse_split("train[8:20]"), {"train": 10})
+        >>> check_rows(parse_split("train[8:2]"), {"train": 10})
         >>> check_rows(parse_split("train[10:20]"), {"train": 10})
         Traceback (most recent call last):
         gristmill.errors.InvalidArgumentError: split='train[10:20]' can't be used: expected ... train has 10 rows.
     """
     named = {part.split: sizes[part.split] for part in parts}
-    if not any(named.values()) or any(part.rows(sizes[part.split]) for part in parts):
+    bounds = [part.bounds(sizes[part.split]) for part in parts]
+    if not any(named.values()) or any(start != stop for start, stop in bounds):
         return
     has = ", ".join(f"{name} has {rows:,} rows" for name, rows in named.items())
     text = "+".join(part.text for part in parts)
