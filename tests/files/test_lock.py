@@ -231,12 +231,12 @@ def test_one_that_can_not_be_made(tmp_path, kind):
             pass
 
 
-def test_file_systems_without_flock(tmp_path, monkeypatch):
-    import errno
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_file_systems_without_flock(tmp_path, monkeypatch, code):
     import fcntl
 
     def refuse(*args: object) -> None:
-        raise OSError(errno.ENOLCK, "no locks here")
+        raise OSError(code, "no locks here")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     path = tmp_path / "thing.lock"

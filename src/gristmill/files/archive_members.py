@@ -30,6 +30,7 @@ class Member:
         offset: Where to find it again: of a tar the first of its bytes (after decompression), of a zip its header.
         link: For a link, the name of the file it stands for.
         entry: Of a zip, what its index says of the file (`zipfile.ZipInfo`).
+        crc: The checksum of its content, where the archive's index has one.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Member:
     offset: int = 0
     link: str = ""
     entry: Any = field(default=None, compare=False, repr=False)
+    crc: int | None = field(default=None, compare=False, repr=False)
 
 
 class Bounds:

@@ -65,7 +65,7 @@ class Repeats:
 
 
 def _same(one: Member, other: Member) -> bool:
-    """Says whether a zip's index gives two members the same content, or the same place."""
-    if one.entry is None or other.entry is None or one.link or other.link:
+    """Says whether the archive's index gives two members the same content."""
+    if one.link or other.link or one.size != other.size:
         return False
-    return (one.size, one.entry.CRC) == (other.size, other.entry.CRC)
+    return (one.crc is not None and one.crc == other.crc) or not one.size

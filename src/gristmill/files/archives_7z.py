@@ -61,7 +61,8 @@ def _members(archive: Any, label: object, bounds: Bounds) -> Iterator[tuple[Memb
         if not entry.is_file:
             _log.warning("%s: the link or device %s is left out", label, entry.filename)
             continue
-        yield Member(clean_name(entry.filename, label), int(entry.uncompressed or 0), number), entry.filename
+        size = int(entry.uncompressed or 0)
+        yield Member(clean_name(entry.filename, label), size, number, crc=entry.crc32), entry.filename
 
 
 def _unpack(
@@ -96,18 +97,22 @@ def _unpack(
 
     class Outputs(io.WriterFactory):  # type: ignore[misc,name-defined]  # as above
         def __init__(self) -> None:
-            self.made: dict[str, Path] = {}
+            # Several of one name where the number that py7zr puts to the second of a name makes it another's.
+            self.made: dict[str, list[Path]] = {}
             self.open: list[Output] = []
 
         def create(self, filename: str) -> Output:
             name = Path(filename).relative_to(folder.resolve()).as_posix()
-            self.made[name] = folder / f"{len(self.made):08}"
-            self.open.append(Output(self.made[name]))
+            path = folder / f"{len(self.open):08}"
+            self.made.setdefault(name, []).append(path)
+            self.open.append(Output(path))
             return self.open[-1]
 
     outputs = Outputs()
     with _opened_archive(file, label) as archive:
         members = list(_members(archive, label, bounds))
+        # Those that hold nothing at all are no part of what is unpacked.
+        hollow = {number for number, one in enumerate(archive.files) if one.emptystream}
         targets = [name for member, name in members if only in (None, member.name)]
         try:
             if targets:
@@ -118,12 +123,14 @@ def _unpack(
     found = []
     seen: dict[str, int] = {}
     for member, name in members:
+        if only not in (None, member.name):
+            continue
         # py7zr numbers the second and further members of one name.
         count = seen[name] = seen.get(name, -1) + 1
-        path = outputs.made.get(clean_name(name if not count else f"{name}_{count - 1}", label))
-        if path is not None:
-            found.append((member, path))
-        elif only in (None, member.name):
+        paths = outputs.made.get(clean_name(name if not count else f"{name}_{count - 1}", label))
+        if paths and member.offset not in hollow:
+            found.append((member, paths.pop(0)))
+        else:
             empty = folder / f"empty-{member.offset}"
             empty.touch()
             if member.size:

@@ -144,7 +144,7 @@ def _members(
         elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
             _log.warning("%s: the device or pipe %s is left out", label, name)
             continue
-        yield Member(name, entry.file_size, entry.header_offset, link), entry
+        yield Member(name, entry.file_size, entry.header_offset, link, crc=entry.CRC), entry
 
 
 def _opened(
