@@ -1,5 +1,6 @@
-"""Polars frames."""
+"""Frames of polars and pandas."""
 
+import pyarrow as pa
 import pytest
 
 from gristmill.dataset import Column, Dataset
@@ -34,3 +35,68 @@ def test_columns_of_frames_are_what_the_library_has():
     assert ds.with_format("pandas")["a"].iloc[1] == 2
     assert ds.with_format("arrow")["a"].to_pylist() == [1, 2, 3]
     assert isinstance(ds.with_format("numpy")["a"], Column)
+
+
+LARGE = 2**53 + 1
+"""The first integer that a float changes."""
+
+
+def test_integers_beside_missing_ones_are_not_rounded_in_pandas():
+    ds = Dataset(
+        pa.table(
+            {
+                "id": [LARGE, None],
+                "low": [None, -LARGE],
+                "u": pa.array([2**64 - 1, None], pa.uint64()),
+                "all": [LARGE, 2],
+                "few": [2**53, None],
+                "i32": pa.array([2**31 - 1, None], pa.int32()),
+            }
+        )
+    )
+    frame = ds.to_pandas()
+    assert frame.dtypes.map(str).to_dict() == {
+        "id": "Int64", "low": "Int64", "u": "UInt64", "all": "int64", "few": "float64", "i32": "float64"
+    }  # fmt: skip
+    assert [frame["id"][0], frame["low"][1], frame["u"][0]] == [LARGE, -LARGE, 2**64 - 1]
+    assert frame.isna().to_numpy().tolist() == [[False, True, False, False, False, False],
+                                                [True, False, True, False, True, True]]  # fmt: skip
+    again = Dataset.from_pandas(frame)
+    assert again.to_list() == ds.to_list()
+    assert [again.features[name] for name in ("id", "low", "u")] == [
+        Value("int64"),
+        Value("int64"),
+        Value("uint64"),
+    ]
+    # By every way out: columns, rows, batches, streams, and what a function gives back.
+    shown = ds.with_format("pandas")
+    assert shown["id"][:].dtype == "Int64"
+    assert shown[0]["all"].dtype == "int64"
+    assert shown[1]["id"].isna().tolist() == [True]
+    assert shown.map(lambda frame: frame.assign(id=frame["id"] + 1), batched=True).with_format(None)["id"][
+        :
+    ] == [LARGE + 1, None]
+    assert ds.to_iterable_dataset().to_pandas()["id"][0] == LARGE
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        ([[LARGE, None], None], pa.list_(pa.int64())),
+        ([[LARGE, None], [1, 2]], pa.list_(pa.int64(), 2)),
+        ([[[LARGE, None]], [[]]], pa.large_list(pa.list_(pa.int64()))),
+        ([{"a": LARGE}, {"a": None}], pa.struct({"a": pa.int64()})),
+        ([[{"a": LARGE}, {"a": None}], None], pa.list_(pa.struct({"a": pa.int64()}))),
+        ([{"a": [LARGE, None]}, None], pa.struct({"a": pa.list_(pa.int64())})),
+    ],
+)  # fmt: skip
+def test_integers_in_lists_and_dicts_are_not_rounded_in_pandas(values, type_):
+    ds = Dataset(pa.table({"x": pa.array(values, type_)}))
+    assert ds.to_pandas()["x"].tolist() == values
+    assert Dataset.from_pandas(ds.to_pandas()).to_list() == ds.to_list()
+
+
+def test_integers_in_maps_are_not_rounded_in_pandas():
+    pairs = [[("a", LARGE)], [("b", None)]]
+    ds = Dataset(pa.table({"x": pa.array(pairs, pa.map_(pa.string(), pa.int64()))}))
+    assert ds.to_pandas()["x"].tolist() == pairs

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gristmill.features.arrays import ArrayND
 from gristmill.features.unheld import NO_PYTHON_VALUE, converted
@@ -49,6 +50,34 @@ def _pandas_knows(kind: pa.DataType) -> bool:
     except pa.ArrowInvalid:
         return True  # a zone that this machine does not know; told with the row when values are converted
     return True
+
+
+_EXACT = 2**53
+
+
+def _is_rounded(values: Any) -> bool:
+    """Says whether Arrow would give integers beside missing ones to pandas as floats that have other values."""
+    if pa.types.is_integer(values.type):
+        if not values.null_count or values.type.bit_width < 64:
+            return False
+        limits = pc.min_max(values)
+        low, high = limits["min"].as_py(), limits["max"].as_py()
+        return low is not None and (low < -_EXACT or high > _EXACT)
+    return pa.types.is_nested(values.type) and any(map(_has_rounded, values.chunks))
+
+
+def _has_rounded(values: Any) -> bool:
+    """Says whether `_is_rounded` is true of numbers somewhere in nested values."""
+    kind = values.type
+    if pa.types.is_struct(kind):
+        inner = [values.field(position) for position in range(kind.num_fields)]
+    elif pa.types.is_map(kind):
+        inner = [values.keys, values.items]
+    elif hasattr(values, "flatten"):
+        inner = [values.flatten()]
+    else:  # unions, whose values are Python objects
+        return False
+    return any(_is_rounded(pa.chunked_array([part])) for part in inner)
 
 
 def _series(name: str, values: pa.ChunkedArray) -> Any:
@@ -96,13 +125,19 @@ class PandasFormatter:
     def _objects(self, name: str, values: pa.ChunkedArray) -> Any:
         """Makes the series of a column whose values are not what is stored; None if they are."""
         feature = self._features.get(name)
+        pandas = require("pandas", "Rows as pandas frames")
         if isinstance(feature, ArrayND):
             made: list[Any] = list(feature.to_numpy(values))
         elif name in self._python.decoded or not _pandas_knows(values.type):
             made = self._python.column(name, values)
-        else:
+        elif not _is_rounded(values):
             return None
-        series = require("pandas", "Rows as pandas frames").Series([None] * len(made), dtype=object)
+        elif pa.types.is_integer(values.type):
+            kinds = {pa.int64(): pandas.Int64Dtype(), pa.uint64(): pandas.UInt64Dtype()}
+            return values.to_pandas(types_mapper=kinds.get).rename(name)
+        else:
+            made = self._python.column(name, values)
+        series = pandas.Series([None] * len(made), dtype=object)
         for position, value in enumerate(made):
             series.iat[position] = value
         return series.rename(name)
