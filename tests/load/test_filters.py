@@ -104,3 +104,54 @@ def test_remote_files(files):
             assert [row["a"] for row in stream] == [3]
     finally:
         memory.rm("/filters", recursive=True)
+
+
+NESTED = [
+    pa.table({"a": [1, 2], "s": [{"x": 1}, None]}),
+    pa.table({"a": [3, 4], "s": [{"x": 3, "y": {"z": "u"}}, {"x": None, "y": {"z": None}}]}),
+    pa.table({"a": [5, 6], "s": [{"x": 5, "y": {"w": True}}, {"x": 6, "y": None}]}),
+]
+WHOLE = pa.schema(
+    {"a": pa.int64(), "s": pa.struct({"x": pa.int64(), "y": pa.struct({"z": pa.string(), "w": pa.bool_()})})}
+)
+OF_FIELDS = {
+    "text": field("s", "y", "z") == "u",
+    "null": field("s", "y", "z").is_null(),
+    "deep": field("s", "y", "w") | (field("s", "x") < 3),
+    "struct": field("s", "y").is_valid(),
+}
+
+
+@pytest.mark.parametrize("format", ["parquet", "json", "arrow"])
+@pytest.mark.parametrize("columns", [None, ["a"], ["s"], ["s", "a"]], ids=str)
+@pytest.mark.parametrize("which", OF_FIELDS)
+def test_a_field_that_only_some_structs_have_is_null(format, columns, which, tmp_path):
+    paths = []
+    for number, table in enumerate(NESTED):
+        path = tmp_path / f"{number}.{FORMATS[format]}"
+        get_format(format).write(table.to_batches(), path, schema=table.schema)
+        paths.append(str(path))
+    whole = [
+        {"a": row["a"], "s": row["s"] and {"x": row["s"]["x"], "y": row["s"].get("y") and {"z": None, "w": None} | row["s"]["y"]}}
+        for table in NESTED
+        for row in table.to_pylist()
+    ]  # fmt: skip
+    kept = ds.dataset(pa.Table.from_pylist(whole, WHOLE)).to_table(filter=OF_FIELDS[which])
+    arguments = {"data_files": paths, "split": "train", "filters": OF_FIELDS[which], "columns": columns}
+    prepared = gristmill.load_dataset(format, cache_dir=str(tmp_path / "cache"), **arguments)
+    assert prepared.to_list() == kept.select(columns or WHOLE.names).to_pylist()
+    assert prepared.column_names == (columns or WHOLE.names)
+    numbers = [row["a"] for row in gristmill.load_dataset(format, streaming=True, **arguments) if "a" in row]
+    assert numbers == ([] if columns == ["s"] else kept["a"].to_pylist())
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("columns", [None, ["a"]], ids=str)
+def test_a_field_that_no_struct_has_is_refused(streaming, columns, tmp_path):
+    for number, table in enumerate(NESTED):
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    where = {"streaming": True} if streaming else {"cache_dir": str(tmp_path / "cache")}
+    with pytest.raises(InvalidArgumentError, match=r"can't be used on .*No match for"):
+        list(gristmill.load_dataset(
+            "parquet", data_files=str(tmp_path / "*.parquet"), split="train", filters=field("s", "q") == 1, columns=columns, **where
+        ))  # fmt: skip

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.types as pt
 from typing_extensions import Self
 
 from gristmill.build.ahead import read_ahead
@@ -23,6 +24,7 @@ from gristmill.build.source import SplitSource
 from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.base import Format
+from gristmill.formats.filtering import with_fields_of
 from gristmill.formats.source import Position, SourceFile
 from gristmill.progress import Progress
 from gristmill.table.arrow_file import ArrowFileWriter
@@ -89,21 +91,24 @@ class Job:
         return pa.schema(kept, schema.metadata)
 
     def type_of(self, name: str) -> Any:
-        """Finds the type that a column has in the first of all files that has it.
+        """Finds the type that a column has in the first of all files that has it; structs have the fields of all files.
 
         Raises:
             ColumnNotFoundError: None has it.
         """
         if name not in self.types:
-            there: dict[str, None] = {}
+            there, found = dict[str, None](), None
             for file in self.files:
                 schema = self.format.infer_schema(file, self.options)
-                if name in schema.names:
-                    self.types[name] = schema.field(name).type
-                    break
                 there.update(dict.fromkeys(schema.names))
-            else:
+                if name in schema.names:
+                    type_ = schema.field(name).type
+                    found = type_ if found is None else with_fields_of(found, type_)
+                    if not pt.is_struct(type_):
+                        break
+            if found is None:
                 raise ColumnNotFoundError.from_name(name, there, files_named(self.source))
+            self.types[name] = found
         return self.types[name]
 
     def columns(self) -> SplitColumns:

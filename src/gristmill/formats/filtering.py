@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features.columnless import without_columns
 from gristmill.formats.source import SourceFile
 
-__all__ = ["columns_needed", "filter_expression", "one_batch", "rows_of"]
+__all__ = ["columns_needed", "filter_expression", "one_batch", "rows_of", "with_fields_of"]
 
 
 def columns_needed(
@@ -119,7 +120,10 @@ def rows_of(batch: pa.RecordBatch, predicate: Any, file: SourceFile) -> pa.Recor
         ColumnNotFoundError: The expression names a column that no file has.
         InvalidArgumentError: The expression does not fit the columns' types.
     """
-    table = pa.Table.from_batches([batch])
+    table, names = (
+        pa.Table.from_batches([batch]),
+        dict(zip(batch.schema.names, batch.schema.names, strict=True)),
+    )
     for _ in range(_MOST_LACKING):
         try:
             kept = table.filter(predicate)
@@ -127,14 +131,66 @@ def rows_of(batch: pa.RecordBatch, predicate: Any, file: SourceFile) -> pa.Recor
         except pa.ArrowInvalid as error:
             missing = _NO_MATCH.match(str(error))
             name = None if missing is None else missing["name"]
-            if name is None or name in table.column_names:
+            if name is None:
                 raise _unusable(predicate, file, error) from error
-            table = table.append_column(name, pa.nulls(len(table), _type_elsewhere(name, batch, file, error)))
+            if name not in table.column_names:
+                table = table.append_column(
+                    name, pa.nulls(len(table), _type_elsewhere(name, batch, file, error))
+                )
+                continue
+            # It is there and has no such field, which it may have in another file.
+            column = table.column(name)
+            type_ = column.type if file.lacks is None else with_fields_of(column.type, file.lacks(name))
+            if type_ == column.type:
+                raise _unusable(predicate, file, error) from error
+            if names.get(name) == name:
+                names[name] = f"\0as it is: {name}"
+                table = table.append_column(names[name], column)
+            filled = pa.chunked_array([_filled(chunk, type_) for chunk in column.chunks], type_)
+            table = table.set_column(table.column_names.index(name), name, filled)
         except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise _unusable(predicate, file, error) from error
     else:
         raise InvalidArgumentError(f"The filter {predicate} looks at more than {_MOST_LACKING} columns.")
-    return one_batch(kept if table.num_columns == batch.num_columns else kept.select(batch.schema.names))
+    if table.num_columns > batch.num_columns:
+        kept = kept.select(list(names.values())).rename_columns(list(names))
+    return one_batch(kept)
+
+
+def with_fields_of(type_: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """Gives a struct, and structs in it, the fields that it has elsewhere; what it has itself stays.
+
+    Args:
+        type_: A type; one that is no struct is given back.
+        other: Its type elsewhere.
+
+    Example:
+        >>> with_fields_of(pa.struct({"a": pa.int8()}), pa.struct({"b": pa.bool_(), "a": pa.int64()}))
+        StructType(struct<a: int8, b: bool>)
+    """
+    if not (pt.is_struct(type_) and pt.is_struct(other)):
+        return type_
+    own, there = {field.name: field for field in type_}, {field.name: field for field in other}
+    fields = [
+        field.with_type(with_fields_of(field.type, there[name].type)) if name in there else field
+        for name, field in own.items()
+    ]
+    return pa.struct([*fields, *(field for name, field in there.items() if name not in own)])
+
+
+def _filled(array: Any, type_: pa.DataType) -> Any:
+    """Adds fields of nulls to structs."""
+    if array.type == type_:
+        return array
+    own = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+    fields = [
+        _filled(own[field.name], field.type) if field.name in own else pa.nulls(len(array), field.type)
+        for field in type_
+    ]
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(
+        fields, fields=[field.with_nullable(True) for field in type_], mask=mask
+    )
 
 
 _MOST_LACKING = 1000

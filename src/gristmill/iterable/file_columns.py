@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from gristmill.errors import ColumnNotFoundError
+from gristmill.formats.filtering import with_fields_of
 from gristmill.formats.loose import read_loosely
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
 from gristmill.iterable.file_plan import FilePlan, Piece
 
-__all__ = ["COLUMNS_ARE_FIXED", "columns_of_others", "type_in_others"]
+__all__ = ["COLUMNS_ARE_FIXED", "SCHEMA_IN_FILE", "columns_of_others", "type_in_others"]
 
 COLUMNS_ARE_FIXED = frozenset({"arrow", "csv", "parquet"})
 """Formats of which each row has all columns; in the others one may begin in a later row."""
-_SCHEMA_IN_FILE = frozenset({"arrow", "parquet"})
+SCHEMA_IN_FILE = frozenset({"arrow", "parquet"})
+"""Formats that say what their columns are without being read."""
 _MOST_LOOKED_AT = 8
 """Files that are not on this machine in which a column is looked for that the one being read does not have."""
 
@@ -64,14 +67,20 @@ def type_in_others(node: FilePlan, piece: Piece, types: dict[str, Any], name: st
     if node.schema is not None and name in node.schema.names:
         types[name] = node.schema.field(name).type
         return types[name]
-    seen: set[str] = set()
+    seen, found = set[str](), None
     for file in _files(node, piece):
         schema = _first_schema(node, file)
-        if name in schema.names:
-            types[name] = schema.field(name).type
-            return types[name]
         seen.update(schema.names)
-    raise _nowhere(node, piece, name, seen)
+        if name in schema.names:
+            type_ = schema.field(name).type
+            # A struct has the fields of all files: the filter may look at one of any of them.
+            found = type_ if found is None else with_fields_of(found, type_)
+            if not pt.is_struct(type_):
+                break
+    if found is None:
+        raise _nowhere(node, piece, name, seen)
+    types[name] = found
+    return found
 
 
 def _files(node: FilePlan, piece: Piece) -> Iterator[SourceFile]:
@@ -84,7 +93,7 @@ def _files(node: FilePlan, piece: Piece) -> Iterator[SourceFile]:
 
 def _first_schema(node: FilePlan, file: SourceFile) -> pa.Schema:
     format = get_format(node.format)
-    if node.format in _SCHEMA_IN_FILE:
+    if node.format in SCHEMA_IN_FILE:
         return format.infer_schema(file, node.options)
     # Of text, the head tells types; what begins further down has none yet.
     schema = pa.schema([])
