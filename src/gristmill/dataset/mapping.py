@@ -12,7 +12,8 @@ import pyarrow as pa
 from gristmill.arguments import check_columns, whole_number
 from gristmill.calling.caller import Caller
 from gristmill.calling.outputs import Outputs
-from gristmill.dataset.pieces import FACTS, CallingJob, Computed, compute
+from gristmill.dataset.named_file import FACTS, Computed
+from gristmill.dataset.pieces import CallingJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.engine.growing import Fill
@@ -139,6 +140,23 @@ class MapJob(CallingJob):
             advance(block.num_rows)
         growing.metadata = _facts(outputs, one_to_one)
 
+    def check(self, facts: tuple[dict[str, Any], ...], ranges: tuple[tuple[int, int], ...]) -> None:
+        """Refuses pieces of which some have answers and others None.
+
+        Args:
+            facts: What was noted about each piece.
+            ranges: The rows of each.
+
+        Raises:
+            TransformOutputError: They can't be one result.
+        """
+        silent = [fact.get("nothing", False) for fact in facts]
+        if any(silent) and not all(silent):
+            raise TransformOutputError(
+                f"{self.caller.name} returned None for row {ranges[silent.index(True)][0]} and dicts for other rows; "
+                "return a dict for every row (an empty one changes nothing), or None for every row."
+            )
+
     def _labels(self) -> dict[str, Any]:
         if not self.keep_types:
             return {}
@@ -247,14 +265,7 @@ def run_map(
 
 def _assemble(job: MapJob, computed: Computed) -> View:
     facts, view = computed.facts, job.caller.view
-    silent = [fact.get("nothing", False) for fact in facts]
-    if any(silent):
-        if not all(silent):
-            start = computed.ranges[silent.index(True)][0]
-            raise TransformOutputError(
-                f"{job.caller.name} returned None for row {start} and dicts for other rows; return a dict for every "
-                "row (an empty one changes nothing), or None for every row."
-            )
+    if any(fact.get("nothing", False) for fact in facts):
         return view.choose(job.kept)
     names = tuple(computed.table.column_names)
     one_to_one = all(fact.get("one_to_one", True) for fact in facts)

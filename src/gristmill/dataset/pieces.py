@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill.calling.caller import Caller
+from gristmill.dataset.named_file import FACTS, Computed, noted, open_named, write_named
 from gristmill.dataset.place import Place
 from gristmill.engine import Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import Fill, join_files
 from gristmill.engine.tasks import check_num_proc
-from gristmill.errors import GristmillError
+from gristmill.errors import FileMissingError, GristmillError
 from gristmill.features.columnless import with_metadata
 from gristmill.features.infer import Clash, refuse
 from gristmill.files.atomic import write_json
@@ -32,7 +32,7 @@ from gristmill.files.borders import writing
 from gristmill.files.temporary import temporary_prefix
 from gristmill.logging import get_logger
 from gristmill.progress import progress
-from gristmill.table.arrow_file import ArrowFileWriter, open_arrow, open_many
+from gristmill.table.arrow_file import open_arrow, open_many
 from gristmill.table.view import View
 
 _log = get_logger(__name__)
@@ -41,7 +41,6 @@ _QUICK_BYTES = 64 << 20
 _PIECES_A_WORKER = 4
 _PIECES_HERE = 16
 _SECONDS_A_PIECE = 5.0
-FACTS = b"gristmill"
 
 
 class Job(Protocol):
@@ -67,6 +66,9 @@ class Job(Protocol):
     @property
     def is_quick(self) -> bool:
         """Whether it takes no time worth saving half of."""
+
+    def check(self, facts: tuple[dict[str, Any], ...], ranges: tuple[tuple[int, int], ...]) -> None:
+        """Refuses pieces that can't be one result, before it is kept."""
 
     def with_stored_rows(self, folder: Path) -> Job:
         """Gives the same job with its rows in files, so that other processes can map them."""
@@ -102,6 +104,9 @@ class ViewJob:
         """Yes for little data: no function of the user's is called."""
         return self.view.num_rows * self.view.row_bytes < _QUICK_BYTES
 
+    def check(self, facts: tuple[dict[str, Any], ...], ranges: tuple[tuple[int, int], ...]) -> None:
+        """Any pieces make one result."""
+
     def with_stored_rows(self, folder: Path) -> Self:
         """Gives the same job with its rows in files."""
         return replace(self, view=self.view.stored(folder))
@@ -134,26 +139,12 @@ class CallingJob:
         """Nobody knows."""
         return False
 
+    def check(self, facts: tuple[dict[str, Any], ...], ranges: tuple[tuple[int, int], ...]) -> None:
+        """Any pieces make one result."""
+
     def with_stored_rows(self, folder: Path) -> Self:
         """Gives the same job with its rows in files."""
         return replace(self, caller=replace(self.caller, view=self.caller.view.stored(folder)))
-
-
-@dataclass(frozen=True)
-class Computed:
-    """What was computed.
-
-    Attributes:
-        table: All rows.
-        files: The Arrow files behind them, in order; empty if they are in memory.
-        facts: What the job noted about each piece, with the row it begins at.
-        ranges: The rows each piece was computed from.
-    """
-
-    table: pa.Table
-    files: tuple[Path, ...]
-    facts: tuple[dict[str, Any], ...]
-    ranges: tuple[tuple[int, int], ...]
 
 
 def _clash(job: Job) -> Clash:
@@ -199,8 +190,8 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
     if place.file is not None and place.reuse:
         with writing(place.file):
             there = place.file.is_file()
-        if there:
-            return _open_single(place.file, job.rows)
+        if there and (named := open_named(place.file, job.rows)) is not None:
+            return named
     if place.folder is None and workers is None:
         return _in_memory(job, place, description)
     folder, stem = place.directory(), place.stem()
@@ -220,17 +211,28 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
             for start, stop in ranges
         ]
         paths = _run_workers(job, tasks, workers, place.reuse, description)
-    opened = [open_arrow(path) for path in paths]
-    facts = tuple(map(_facts, opened))
+    try:
+        opened = [open_arrow(path) for path in paths]
+    except FileMissingError:
+        # Another process that makes the same file may have been done first, and deleted the pieces.
+        if place.file is None or not place.file.is_file():
+            raise
+        named = open_named(place.file, job.rows, place.identity.value)
+        if named is None:
+            raise
+        return named
+    facts = tuple(map(noted, opened))
+    job.check(facts, tuple(ranges))
     table = join_files(paths, [stop - start for start, stop in ranges], job.fill, _clash(job), opened)
+    computed = Computed(table, tuple(paths), facts, tuple(ranges))
     if place.file is not None:
-        return _single(place.file, table, paths, facts, ranges)
+        return write_named(place.file, place.identity.value, computed)
     write_json(
         manifest,
         {"files": [path.name for path in paths], "facts": list(facts), "ranges": [list(r) for r in ranges]},
         durable=False,  # like the files it names: what a power cut leaves of them is noticed, and computed again
     )
-    return Computed(table, tuple(paths), facts, tuple(ranges))
+    return computed
 
 
 def _run_here(
@@ -351,11 +353,6 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-def _facts(table: pa.Table) -> dict[str, Any]:
-    facts: dict[str, Any] = json.loads((table.schema.metadata or {}).get(FACTS, b"{}"))
-    return facts
-
-
 def _open_manifest(manifest: Path) -> Computed | None:
     if not manifest.is_file():
         return None
@@ -368,27 +365,3 @@ def _open_manifest(manifest: Path) -> Computed | None:
     except (GristmillError, OSError, ValueError, KeyError, TypeError) as error:
         _log.warning("the cached result %s can't be used and is computed again: %s", manifest, error)
         return None
-
-
-def _open_single(file: Path, rows: int) -> Computed:
-    table = open_arrow(file)
-    return Computed(with_metadata(table, None), (file,), (_facts(table),), ((0, rows),))
-
-
-def _single(
-    file: Path,
-    table: pa.Table,
-    paths: list[Path],
-    facts: tuple[dict[str, Any], ...],
-    ranges: list[tuple[int, int]],
-) -> Computed:
-    merged: dict[str, Any] = {}
-    for fact in facts:
-        merged.update(fact)
-    schema = table.schema.with_metadata({FACTS: json.dumps(merged).encode()})
-    with ArrowFileWriter(file, schema) as writer:
-        writer.write_table(table)
-    for path in paths:
-        path.unlink(missing_ok=True)
-    rows = ranges[-1][1] if ranges else 0
-    return _open_single(file, rows)

@@ -84,7 +84,8 @@ class Place:
     def stem(self) -> str:
         """Gives what the names of its files begin with."""
         if self.file is not None:
-            return self.file.name
+            # What another function had finished for this file when it was interrupted is nothing of this one.
+            return f"{self.file.name}-{self.identity.value}"
         fingerprint = self.identity.value if self.is_lasting else generate_random_fingerprint()
         return f"cache-{fingerprint}"
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-import cloudpickle
-
+from gristmill.engine.sending import dumps
 from gristmill.errors import InvalidArgumentError, WorkerDiedError
 
 _AHEAD = 2
@@ -34,7 +34,7 @@ def stream_from_workers(
         WorkerDiedError: A worker ended without an answer.
     """
     try:
-        packed = cloudpickle.dumps(function)
+        packed = dumps(function)
     except Exception as error:
         raise InvalidArgumentError(
             f"The function or its arguments can't be sent to worker processes ({error}). Make what can't be sent "
@@ -65,7 +65,7 @@ _function: Callable[[Any], Any] | None = None
 
 def _start(packed: bytes) -> None:
     global _function  # noqa: PLW0603  # a worker process serves one function
-    _function = cloudpickle.loads(packed)
+    _function = pickle.loads(packed)  # noqa: S301  # from the process that started us
 
 
 def _call(argument: Any) -> Any:

@@ -25,6 +25,7 @@ from typing import Any
 import cloudpickle
 
 from gristmill import errors
+from gristmill.engine.sending import dumps
 from gristmill.engine.tasks import INSIDE_WORKER, Task, TaskFunction
 from gristmill.errors import InvalidArgumentError, TransformError, WorkerDiedError
 from gristmill.files.temporary import temporary_prefix
@@ -83,7 +84,7 @@ def _pack(function: TaskFunction, tasks: Sequence[Task]) -> bytes:
             cloudpickle.register_pickle_by_value(module)
             stack.callback(cloudpickle.unregister_pickle_by_value, module)
         try:
-            work = cloudpickle.dumps((function, list(tasks)))
+            work = dumps((function, list(tasks)))
         except Exception as error:
             raise InvalidArgumentError(
                 f"The function or its arguments can't be sent to worker processes ({error}). Make what can't be sent "
