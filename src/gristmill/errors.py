@@ -76,7 +76,7 @@ import difflib
 import errno
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 __all__ = [
@@ -323,6 +323,18 @@ class SchemaConflictError(DataError, TypeError):
 
 class CastError(DataError, TypeError):
     """A value or column does not fit the type asked for."""
+
+    @classmethod
+    def from_columns(cls, extra: Sequence[str], wanted: Iterable[str], file: object = None) -> CastError:
+        """Words the error for columns of a file that neither `features=` nor the dataset's card names."""
+        known = list(wanted)
+        error: CastError = cls.at(
+            f"the columns {', '.join(extra[:10])} are not among those asked for ({', '.join(known[:20])})",
+            file=file,
+            remedy="Add them to `features` (in the call, or under `dataset_info` in the dataset's card), or choose "
+            "columns with columns=.",
+        )
+        return error
 
 
 class RecordError(DataError):

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from gristmill.build.columns import SplitColumns
-from gristmill.errors import SchemaConflictError
+from gristmill.errors import CastError, SchemaConflictError
 from gristmill.features import Array2D, ClassLabel, Features, Json, List, Value
 from gristmill.features.infer import to_json, to_text
 
@@ -35,8 +35,9 @@ def test_a_conflict_names_the_file_and_column():
 
 def test_declared_columns_come_first_and_do_not_widen():
     label = ClassLabel(names=["no", "yes"])
-    features = settle({"x": pa.int64(), "label": pa.string()}, declared=Features({"label": label}))
-    assert features == Features({"label": label, "x": Value("int64")})
+    declared = Features({"label": label, "x": Value("int8")})
+    features = settle({"x": pa.int64(), "label": pa.string()}, declared=declared)
+    assert features == declared
     assert list(features) == ["label", "x"]
 
 
@@ -70,3 +71,17 @@ def test_arrays_of_files_without_metadata_of_their_own():
     for file in ("1", "2"):
         columns.learn(arrays.arrow_schema.remove_metadata(), file)
     assert columns.features() == arrays
+
+
+def test_columns_that_the_card_does_not_name():
+    declared = {"a": Value("int64"), "b": Value("string")}
+    assert settle({"b": pa.int8()}, {}, declared=declared) == Features(declared)
+    with pytest.raises(CastError) as caught:
+        settle({"b": pa.string()}, {"c": pa.int64(), "a": pa.int64(), "d": pa.int64()}, declared=declared)
+    assert str(caught.value) == (
+        "1.json: the columns c, d are not among those asked for (a, b). Add them to `features` (in the call, or under "
+        "`dataset_info` in the dataset's card), or choose columns with columns=."
+    )
+    asked = SplitColumns(declared, order=["c", "a"])
+    asked.learn(pa.schema({"a": pa.int64(), "c": pa.int64()}), "0.json")
+    assert list(asked.features()) == ["c", "a", "b"]

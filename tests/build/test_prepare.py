@@ -141,7 +141,8 @@ def test_names_from_outside_stay_in_the_cache(tmp_path):
 
 def test_declared_features(tmp_path):
     label = ClassLabel(names=["no", "yes"])
-    source = source_of(tmp_path, {"y": ["yes", "no"], "n": [1, 2]}, card_features=Features({"y": label}))
+    known = Features({"y": label, "n": Value("int64")})
+    source = source_of(tmp_path, {"y": ["yes", "no"], "n": [1, 2]}, card_features=known)
     folder = prepare(source, tmp_path / "cache")
     assert rows(folder) == [{"y": 1, "n": 1}, {"y": 0, "n": 2}]
     assert info_of(folder).features["y"] == label

@@ -105,18 +105,32 @@ def test_a_field_that_the_card_does_not_name_is_not_lost(place_of, format):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_column_that_the_card_does_not_name_is_not_lost(place_of, format):
-    """It is taken in where all files are looked at before a row is given; a stream that can't do that says so."""
-    name, content = written(format, [{"a": 1, "z": "x"}])
-    place = place_of({"README.md": card(Features({"a": INT})), name: content})
-    assert load_dataset(place, split="train")[:] == {"a": [1], "z": ["x"]}
-    try:
-        rows = list(load_dataset(place, split="train", streaming=True))
-    except CastError as error:
-        known_before = format in ("parquet", "arrow") and place != "org/data"
-        assert not known_before
-        said = str(error)
-    else:
-        assert rows == [{"a": 1, "z": "x"}]
-        return
-    assert said.startswith(f"{name}: the columns z are not among those asked for (a)")
+def test_a_column_that_the_card_does_not_name_is_an_error(place_of, format):
+    name, content = written(format, [{"a": 1, "z": 2}])
+    files = {"README.md": card(Features({"a": Value("int32"), "b": TEXT})), name: content}
+    place = place_of(files)
+    said = (
+        rf"{name}: the columns z are not among those asked for \(a, b\)\. Add them to `features` \(in the call, or under "
+        r"`dataset_info` in the dataset's card\), or choose columns with columns=\."
+    )
+    for streaming in (False, True):
+        error = CastError if streaming else DatasetGenerationCastError
+        with pytest.raises(error, match=said):
+            list(load_dataset(place, split="train", streaming=streaming))
+        wider = Features({"z": INT, "a": INT})
+        assert list(load_dataset(place, split="train", streaming=streaming, features=wider)) == [
+            {"z": 2, "a": 1}
+        ]
+        chosen = load_dataset(place, split="train", streaming=streaming, columns=["a"])
+        assert list(chosen) == [{"a": 1}]
+        assert chosen.features == Features({"a": Value("int32")})
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_card_does_not_count_for_files_that_are_named(place_of, format):
+    name, content = written(format, [{"a": 1, "z": 2}])
+    place = place_of({"README.md": card(Features({"a": Value("int32"), "b": TEXT})), name: content})
+    for streaming in (False, True):
+        loaded = load_dataset(place, data_files=name, split="train", streaming=streaming)
+        assert list(loaded) == [{"a": 1, "z": 2}]
+        assert loaded.features in (None, Features({"a": INT, "z": INT}))

@@ -1,7 +1,7 @@
 """The columns of a split, settled over all its files before a row is written: declared ones first, then what is found.
 
 Three kinds of declared columns: those of `features=` (the user's word: exactly these columns), those of the dataset
-card (binding, more columns may come), and those in a Parquet file's own metadata (they add meaning, such as the names
+card (binding: files may lack some of them, and have no others), and those in a Parquet file's own metadata (they add meaning, such as the names
 of a ClassLabel, to a column whose Arrow type fits). All other types widen until they hold the values of every file.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.errors import SchemaConflictError
+from gristmill.errors import CastError, SchemaConflictError
 from gristmill.features import Features
 from gristmill.features.convert import from_arrow_field, from_arrow_type, to_arrow_type
 from gristmill.features.infer import Clash, refuse, unify_schemas
@@ -26,9 +26,9 @@ class SplitColumns:
     """Collects the columns of one split, file by file.
 
     Args:
-        declared: Columns whose features are given; more may come.
+        declared: Columns whose features the card gives, if it does; files have no others, unless some were asked for.
         clash: What two types become that have no common type; see `unify_types`.
-        order: The order asked for; columns that it does not name come after those that it does.
+        order: The columns asked for, in their order; others that are taken in come after them.
 
     Example:
         >>> columns = SplitColumns()
@@ -47,6 +47,7 @@ class SplitColumns:
         self._clash = clash
         self._order = tuple(order or ())
         self._declared = dict(declared or {})
+        self._is_whole = bool(declared) and not order
         self._hints: dict[str, tuple[Any, str]] = {}
         self._schema = pa.schema([])
         self._files = 0
@@ -61,7 +62,11 @@ class SplitColumns:
         Raises:
             SchemaConflictError: A column's type here and in the files before have no common type, or its class names
                 differ.
+            CastError: There are columns that the card does not name.
         """
+        extra = [name for name in schema.names if name not in self._declared] if self._is_whole else []
+        if extra:
+            raise CastError.from_columns(extra, self._declared, file)
         found = pa.schema([field for field in schema if field.name not in self._declared])
         self._take_hints(schema, file)
         before = self._schema

@@ -99,11 +99,7 @@ def cast_table(
     features = features if isinstance(features, Features) else Features(features)
     extra = [name for name in table.column_names if name not in features]
     if extra:
-        raise CastError.at(
-            f"the columns {', '.join(extra[:10])} are not among those asked for ({', '.join(list(features)[:20])})",
-            file=file,
-            remedy="Add them to `features`, or remove them first.",
-        )
+        raise CastError.from_columns(extra, features, file)
     schema, there = features.arrow_schema, set(table.column_names)
     columns = []
     for name, feature in features.items():

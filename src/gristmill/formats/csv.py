@@ -203,11 +203,7 @@ def _maker(
 def _check_extra(there: list[str], features: Features, file: SourceFile) -> None:
     extra = [name for name in there if name not in features]
     if extra:
-        raise CastError.at(
-            f"the columns {', '.join(extra[:10])} are not among those asked for ({', '.join(list(features)[:20])})",
-            file=file.name,
-            remedy="Add them to `features`, or leave them out with usecols=.",
-        )
+        raise CastError.from_columns(extra, features, file.name)
 
 
 class _Key:
@@ -260,7 +256,7 @@ def _settled(file: SourceFile, key: _Key, _state: tuple[int, int, int] | str) ->
     if not kinds:
         return dict.fromkeys(options.used_names(names, file.name), "null")
     if options.quoting == _QUOTE_NONNUMERIC:
-        kinds = {name: "float" if kind == "int" else kind for name, kind in kinds.items()}
+        kinds = {name: "float" if kind in ("int", "negative") else kind for name, kind in kinds.items()}
     return kinds
 
 

@@ -16,12 +16,10 @@ from gristmill.build.resolve import Request, from_format
 from gristmill.build.source import DataFile, SplitSource
 from gristmill.features import Features
 from gristmill.formats.registry import get_format
+from gristmill.iterable.file_columns import SCHEMA_IN_FILE
 from gristmill.iterable.file_plan import StreamFile
 from gristmill.iterable.files import Files
 from gristmill.iterable.node import Node
-
-_SCHEMA_AT_HAND = frozenset({"arrow", "parquet"})
-"""Formats that say what their columns are without being read."""
 
 
 def files_of_source(source: SplitSource, skips: bool = False) -> Node:
@@ -37,6 +35,7 @@ def files_of_source(source: SplitSource, skips: bool = False) -> Node:
     Raises:
         SchemaConflictError: Columns of a name have no common type.
         ColumnNotFoundError: A column asked for is not among those that are known.
+        CastError: Files have columns that the card does not name.
         FileFormatError: A schema can't be read, or an archive is damaged.
     """
     source = enter_archives(source)
@@ -67,12 +66,12 @@ def _fetched(source: SplitSource, file: DataFile) -> Path:
 
 
 def _found(source: SplitSource, files: Sequence[StreamFile]) -> Features | None:
-    if source.format not in _SCHEMA_AT_HAND or not files or any(file.path is None for file in files):
+    if source.format not in SCHEMA_IN_FILE or not files or any(file.path is None for file in files):
         card = source.card_features
         # A column that the card knows nothing of is looked for in the files.
         return card if card is not None and set(source.columns or ()) <= set(card) else None
     format = get_format(source.format)
-    columns = SplitColumns(source.card_features, format.clash(source.options))
+    columns = SplitColumns(source.card_features, format.clash(source.options), source.columns)
     for file in files:
         columns.learn(format.infer_schema(file.local(), source.options), file.name)
     return columns.features()
