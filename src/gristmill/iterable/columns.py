@@ -9,7 +9,7 @@ from typing import Any
 from gristmill.features import Features
 from gristmill.features.picking import pick_features, rename_features
 from gristmill.iterable.block import Block, Columns, gathered, parts_of
-from gristmill.iterable.node import BlockStream, OneToOne, State, Stream
+from gristmill.iterable.node import BlockStream, Node, OneToOne, State, Stream
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,12 @@ class CastColumn(_EachBlock):
     def features(self) -> None:  # type: ignore[override]
         """Unknown, as below."""
         return
+
+    def seen(self, far: bool) -> Node:
+        """Gives the column its feature among those that a look finds."""
+        below = self.child.seen(far)
+        known = below.features
+        return self if known is None else Cast(below, Features({**known, self.name: self.feature}))
 
     def change(self, block: Block) -> Block:
         """Casts the column."""

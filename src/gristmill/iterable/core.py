@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill.arguments import row_count, skips_errors, whole_number
 from gristmill.engine.tasks import check_num_proc
-from gristmill.errors import InvalidArgumentError
+from gristmill.errors import GristmillError, InvalidArgumentError
 from gristmill.features import Features
 from gristmill.formatting import FormatSpec
 from gristmill.info import DatasetInfo, InfoMixin, wanted_features
@@ -16,6 +16,7 @@ from gristmill.iterable import export, opening, plans, walking
 from gristmill.iterable.column import IterableColumn
 from gristmill.iterable.epoch import Epoch
 from gristmill.iterable.foreign import FormattingConfig, _BaseExamplesIterable, node_of_examples
+from gristmill.iterable.looking import features_at_sight
 from gristmill.iterable.node import Node
 from gristmill.iterable.sources import Generated, Rows
 from gristmill.iterable.workers import become_torch_dataset, worker_part
@@ -100,8 +101,16 @@ class IterableDataset(InfoMixin):
         become_torch_dataset(IterableDataset)
 
     def __repr__(self) -> str:
-        names = "Unknown" if self.column_names is None else self.column_names
+        names = self._names_at_hand()
         return f"IterableDataset({{\n    features: {names},\n    num_shards: {self.num_shards}\n}})"
+
+    def _names_at_hand(self) -> list[str] | str:
+        """Names of the columns for a reader; who only prints a stream asks no server, and meets no error."""
+        try:
+            features = features_at_sight(self._node, far=False)
+        except (GristmillError, OSError):
+            return "Unknown"
+        return "Unknown" if features is None else list(features)
 
     def _derive(self, node: Node, spec: FormatSpec | None = None) -> IterableDataset:
         made = IterableDataset(node, self._info, self._split, self._spec if spec is None else spec)
@@ -407,18 +416,33 @@ class IterableDataset(InfoMixin):
 
     @property
     def features(self) -> Features | None:
-        """The columns and what they mean, as a copy; None if they show only when rows are read, as after `map`."""
-        return None if self._node.features is None else self._node.features.copy()
+        """The columns and what they mean, as a copy; None if they show only when rows are read, as after `map`.
+
+        Where nothing else says what the columns of Parquet, Arrow and JSON files are, the first file with rows is looked
+        at, once: the schema in it, or its first rows. A file further on may have other types; it is read with them.
+
+        Raises:
+            FileFormatError: The file looked at is damaged.
+            HubError: It can't be fetched.
+            OfflineError: Offline mode is on.
+        """
+        features = features_at_sight(self._node)
+        if features is None:
+            return None
+        self._info.features = features
+        return features.copy()
 
     @property
     def column_names(self) -> list[str] | None:
-        """Names of the columns, in order; None if they are not known."""
-        return None if self._node.features is None else list(self._node.features)
+        """Names of the columns, in order; None if they are not known, see `features`."""
+        features = features_at_sight(self._node)
+        return None if features is None else list(features)
 
     @property
     def num_columns(self) -> int | None:
-        """How many columns; None if that is not known."""
-        return None if self._node.features is None else len(self._node.features)
+        """How many columns; None if that is not known, see `features`."""
+        features = features_at_sight(self._node)
+        return None if features is None else len(features)
 
     @property
     def num_shards(self) -> int:
@@ -447,7 +471,7 @@ class IterableDataset(InfoMixin):
 
     def _resolve_features(self) -> IterableDataset:
         """Gives the same stream with known columns: if they are not known, the first rows are looked at."""
-        if self.features is not None:
+        if self._node.features is not None:
             return self
         return self._derive(plans.plan_cast(self._node, plans.look_ahead(self._node, self.epoch)))
 

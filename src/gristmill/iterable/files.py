@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from gristmill.formats.source import Position
 from gristmill.iterable.file_columns import COLUMNS_ARE_FIXED
 from gristmill.iterable.file_plan import Piece, StreamFile
 from gristmill.iterable.file_stream import FileStream
+from gristmill.iterable.looking import Look
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.order import Order
 from gristmill.iterable.sources import Source
@@ -34,6 +35,7 @@ class Files(Source):
         columns: Only these columns are read.
         filters: Only rows that pass are read.
         skips: Leave out rows that can't be read.
+        look: What was found in the files, where their columns are not known.
     """
 
     format: str
@@ -43,6 +45,7 @@ class Files(Source):
     columns: tuple[str, ...] | None
     filters: Any
     skips: bool = False
+    look: Look = field(default_factory=Look, compare=False, repr=False)
 
     @property
     def kwargs(self) -> dict[str, Any]:
@@ -106,6 +109,10 @@ class Files(Source):
     def schema(self) -> pa.Schema | None:
         """What the columns are brought to, if that is known."""
         return None if self.features is None else self.features.arrow_schema
+
+    def seen(self, far: bool) -> Node:
+        """Gives the same files with the columns that the first of them has."""
+        return self if self.features is not None else replace(self, features=self.look.features(self, far))
 
     def choose(self, names: Sequence[str]) -> Node | None:
         """Keeps some columns, where a file has all it has from its beginning on."""

@@ -77,6 +77,20 @@ class Several(Node):
         """Gives this node over others."""
         return replace(self, parts=tuple(children))
 
+    def seen(self, far: bool) -> Node:
+        """Gives the same streams with the columns of all, if each has some."""
+        if self.features is not None:
+            return self
+        parts: list[Node] = []
+        for part in self.parts:
+            parts.append(part.seen(far))
+            if parts[-1].features is None:
+                return self
+        return replace(self, features=self._common(parts))
+
+    def _common(self, parts: Sequence[Node]) -> Features | None:
+        return aligned(parts)[1]
+
 
 @dataclass(frozen=True)
 class Concat(Several):
@@ -174,6 +188,9 @@ class SideBySide(Several):
                 merged[name] = feature
         features = Features(merged) if all(one is not None for one in known) else None
         return cls(tuple(nodes), features)
+
+    def _common(self, parts: Sequence[Node]) -> Features | None:
+        return self.of_nodes(parts).features
 
     @property
     def num_shards(self) -> int:

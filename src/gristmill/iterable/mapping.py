@@ -95,6 +95,10 @@ class Map(_Calling):
         """As many as below for a function of rows."""
         return self.child.num_rows if not self.call.batched and not self.skips else None
 
+    def seen(self, far: bool) -> Node:
+        """Stays as it is: no look below tells what a function returns."""
+        return self
+
     def cut(self, start: int, stop: int | None) -> Node | None:
         """Cuts below, if rows do not depend on each other."""
         below = self.child.cut(start, stop) if self.is_rowwise and self.keeps_count else None

@@ -82,6 +82,14 @@ class Node(ABC):
         """Gives this node over others."""
         return self
 
+    def seen(self, far: bool) -> Node:
+        """Gives the same tree with the columns that a look at its files finds; to tell columns by, never to read.
+
+        Args:
+            far: Whether files that are not on this machine may be asked.
+        """
+        return self.with_children([child.seen(far) for child in self.children])
+
     @abstractmethod
     def open(self, epoch: int, state: State = None) -> Stream:
         """Starts reading.
