@@ -58,6 +58,7 @@ def watched(folder: Path, happen: Callable[[str, bool], None]) -> Iterator[None]
                 try:
                     happen(call, _writes(call, args, options) if writes is None else writes)
                 except OSError as error:
+                    assert path is not None
                     error.filename = os.fsdecode(path)
                     raise
                 finally:

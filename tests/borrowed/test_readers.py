@@ -72,7 +72,7 @@ def test_databases_and_generators(tmp_path):
 
 
 def test_a_reader_of_ones_own():
-    class Reader(AbstractDatasetReader):
+    class Reader(AbstractDatasetReader):  # type: ignore[misc]
         def read(self):
             return DatasetDict({str(self.split): Dataset.from_dict({"path": [self.path_or_paths]})})
 

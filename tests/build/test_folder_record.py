@@ -38,6 +38,8 @@ def test_what_says_the_same_is_parsed_once(folder):
     assert read_record(folder, "a", None) is first
     # Rows are traced back to what was asked for, which is not in the files.
     other = read_record(folder, "b", "c0ffee")
+    assert first.origins is not None
+    assert other.origins is not None
     assert [origin["source"] for origin in other.origins.to_table().to_pylist()] == ["b", "b"]
     assert [origin["revision"] for origin in first.origins.to_table().to_pylist()] == [None, None]
 

@@ -38,6 +38,7 @@ def generated(cache):
 @pytest.mark.parametrize("make", [built, generated])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EMFILE], ids=errno.errorcode.get)
 def test_each_call_that_fails_is_told(tmp_path, make, number):
+    rows = None
     for since in range(100):
         cache = tmp_path / f"cache{since}"
         with failing(cache, number, since=since, reads=number == errno.EMFILE) as calls:

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from gristmill import Dataset, Features, Json, Value
+from gristmill import Dataset, Features, Json, NamedSplit, Value
 from gristmill.errors import DatasetGenerationError, InvalidArgumentError, TransformError
 from gristmill.splits import SplitInfo
 
@@ -23,8 +23,11 @@ def _fails(shards=(0,)):
 
 
 def test_the_info_says_what_was_made(tmp_path):
-    made = Dataset.from_generator(lambda: iter([{"a": 1}, {"a": 2}]), split="valid", cache_dir=str(tmp_path))
+    made = Dataset.from_generator(
+        lambda: iter([{"a": 1}, {"a": 2}]), split=NamedSplit("valid"), cache_dir=str(tmp_path)
+    )
     assert (made.builder_name, made.config_name, str(made.version)) == ("generator", "default", "0.0.0")
+    assert made.info.splits is not None
     assert made.info.splits["valid"] == SplitInfo("valid", 16, 2, dataset_name="generator")
     assert (made.dataset_size, made.download_size, made.size_in_bytes) == (16, 0, 16)
 

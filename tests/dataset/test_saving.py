@@ -281,7 +281,7 @@ def test_dicts(ds, tmp_path):
     with pytest.raises(InvalidArgumentError, match="num_shards"):
         parts.save_to_disk(tmp_path / "other", num_shards={"train": 2})
     with pytest.raises(InvalidArgumentError, match="num_shards=2"):
-        parts.save_to_disk(tmp_path / "other", num_shards=2)
+        parts.save_to_disk(tmp_path / "other", num_shards=2)  # type: ignore[arg-type]
 
 
 def test_other_file_systems(ds, tmp_path):

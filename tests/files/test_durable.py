@@ -2,6 +2,8 @@
 
 import ctypes
 import errno
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +27,7 @@ def test_few_and_many(tmp_path, written):
 
 def test_each_by_itself_where_the_system_has_no_better(tmp_path, written, monkeypatch):
     monkeypatch.setattr(durable, "_whole_file_system", lambda: None)
-    waited = []
+    waited: list[Path] = []
     monkeypatch.setattr(durable, "_wait", waited.append)
     with Durable(tmp_path) as disk:
         disk.wait(written)
@@ -34,7 +36,7 @@ def test_each_by_itself_where_the_system_has_no_better(tmp_path, written, monkey
 
 def test_unknown_file_systems_are_not_asked_as_a_whole(tmp_path, written, monkeypatch):
     monkeypatch.setattr(durable, "_KNOWN", frozenset())
-    waited = []
+    waited: list[Path] = []
     monkeypatch.setattr(durable, "_wait", waited.append)
     with Durable(tmp_path) as disk:
         disk.wait(written)
@@ -58,9 +60,9 @@ def test_a_disk_that_fails_is_an_error(tmp_path, written, monkeypatch):
             return -1
 
     monkeypatch.setattr(durable, "_known", lambda handle: True)
-    monkeypatch.setattr(durable.sys, "platform", "linux")
+    monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(durable, "_kernel", lambda: (6, 1))
-    monkeypatch.setattr(durable.ctypes, "CDLL", Library)
+    monkeypatch.setattr(ctypes, "CDLL", Library)
     durable._whole_file_system.cache_clear()
     try:
         with Durable(tmp_path) as disk, pytest.raises(OSError, match="Input/output") as failure:

@@ -16,6 +16,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,17 +174,21 @@ class Case:
 def check_same(case: Case, theirs: pa.Table, *, workers: bool) -> None:
     """A good file: loaded in every way, and equal to what pyarrow reads."""
     half = theirs.column_names[::2]
-    ways = {"prepared": {}, "streamed": {"streaming": True}, "two workers": {"num_proc": 2}}
+    ways: dict[str, dict[str, Any]] = {
+        "prepared": {},
+        "streamed": {"streaming": True},
+        "two workers": {"num_proc": 2},
+    }
     for what, arguments in ways.items():
         if "num_proc" in arguments and not workers:
             continue
         case.refused = False
-        mine = case.attempt(what, lambda arguments=arguments: case.table(**arguments))
+        mine = case.attempt(what, partial(case.table, **arguments))
         if case.refused:
             case.wrong.append(f"{what}: refused")
         case.compare(what, mine, theirs)
         if half:
-            mine = case.attempt(what, lambda arguments=arguments: case.table(columns=half, **arguments))
+            mine = case.attempt(what, partial(case.table, columns=half, **arguments))
             case.compare(f"{what}, half of the columns", mine, theirs.select(half))
     made = getattr(gristmill.Dataset, f"from_{case.format}", None)
     if made is not None:
@@ -208,7 +213,8 @@ def check_round_trips(case: Case) -> None:
 
     def disk() -> Any:
         dataset.save_to_disk(f"{folder}/saved")
-        return gristmill.load_from_disk(f"{folder}/saved").data.table
+        saved: Any = gristmill.load_from_disk(f"{folder}/saved")
+        return saved.data.table
 
     def again() -> Any:
         return dataset.map(lambda rows: rows, batched=True).with_format("arrow")[:]
@@ -252,7 +258,7 @@ def check_refused(case: Case) -> bool:
         for way in ({}, {"streaming": True}):
             case.refused = False
             how = {**arguments, **way}
-            rows = case.attempt(f"{what} {way}", lambda how=how: case.table(**how))
+            rows = case.attempt(f"{what} {way}", partial(case.table, **how))
             answers.append(None if rows is None else [values_of(column) for column in rows.columns])
         if answers[0] != answers[1]:
             case.wrong.append(f"{what}: prepared and streamed differ")
@@ -268,6 +274,7 @@ def main() -> None:
     for number, path in enumerate(sys.stdin.read().splitlines()):
         with tempfile.TemporaryDirectory() as folder:
             case = Case(path, Path(folder), "parquet")
+            loaded = False
             if mode == "bad":
                 loaded = check_refused(case)
             else:

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -74,7 +76,7 @@ def test_one_odd_column_among_many_leaves_the_others_as_they_are():
 @pytest.mark.parametrize("rows", [1, 3, 5000])
 def test_wide_files_keep_every_value(tmp_path, rows):
     names = [f"c{i}" for i in range(60)]
-    kinds = [
+    kinds: list[Callable[[int], str]] = [
         str,
         lambda n: f"{n}.25",
         lambda n: f"t{n}",

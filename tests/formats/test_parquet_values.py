@@ -39,6 +39,7 @@ def test_decimals_beyond_their_precision_load(large, loaded):
     assert pq.ParquetFile(large).read()["d"].to_pylist() == EXPECTED
     streamed = gristmill.load_dataset("parquet", data_files=str(large), split="train", streaming=True)
     for rows in (loaded, streamed):
+        assert rows.features is not None
         assert rows.features["d"] == Value("decimal128(36, 17)")
         assert [row["d"] for row in rows] == EXPECTED
         assert [row["n"]["d"] for row in rows] == EXPECTED

@@ -80,6 +80,11 @@ def test_copies_and_updates():
     )
     made = many.copy()
     assert made == many
+    assert made.post_processed is not None
+    assert made.download_checksums is not None
+    assert made.splits is not None
+    assert many.splits is not None
+    assert many.download_checksums is not None
     made.post_processed["a"][0]["b"] = 2
     made.download_checksums["f"]["num_bytes"] = 2
     made.splits["train"].shard_lengths.append(3)

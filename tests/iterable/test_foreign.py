@@ -62,7 +62,7 @@ def test_the_plan_and_its_parts_can_be_gone_through(tmp_path):
         lambda files: ({"file": file} for file in files), gen_kwargs={"files": ["a"]}
     )
     assert mapped._ex_iterable.kwargs == {"files": ["a"]}
-    assert mapped.map(lambda rows: rows, batched=True, batch_size=7)._ex_iterable.batch_size == 7
+    assert mapped.map(lambda rows: rows, batched=True, batch_size=7)._ex_iterable.batch_size == 7  # type: ignore[attr-defined]
     assert [row for _, row in mapped.map(lambda row: {"n": 1})._ex_iterable] == [{"file": "a", "n": 1}]
     (tmp_path / "a.json").write_text('{"n": 1}')
     stream = load_dataset("json", data_files=str(tmp_path / "a.json"), split="train", streaming=True)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,7 +46,7 @@ def card(features: Features) -> bytes:
 
 
 INT, TEXT = Value("int64"), Value("string")
-CASES = {
+CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]] = {
     "a column that files lack": ({"a": INT, "b": TEXT}, [{"a": 1}, {"a": 2}], [{"a": 1, "b": None}, {"a": 2, "b": None}]),
     "another order": ({"b": TEXT, "a": INT}, [{"a": 1, "b": "x"}], [{"b": "x", "a": 1}]),
     "other types": ({"a": Value("float32"), "b": TEXT}, [{"a": 1, "b": 2}], [{"a": 1.0, "b": "2"}]),

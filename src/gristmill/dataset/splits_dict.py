@@ -414,7 +414,7 @@ class DatasetDict(BySplit[Dataset]):
             FileError: The folder can't be written.
             InvalidArgumentError: The sizes mean nothing, or a split's name can't be the name of a folder.
         """
-        counts = dict.fromkeys(self) if num_shards is None else num_shards
+        counts: object = dict.fromkeys(self) if num_shards is None else num_shards
         if not isinstance(counts, Mapping) or set(counts) != set(self):
             raise InvalidArgumentError.from_value(
                 "num_shards", num_shards, "a number of files for each split"

@@ -67,7 +67,7 @@ def is_space(data: bytes | memoryview) -> bool:
     return not bytes(data[:_HEAD]).strip() and not bytes(data[_HEAD:]).strip()
 
 
-def count_byte(data: bytes, byte: int) -> int:
+def count_byte(data: bytes | memoryview, byte: int) -> int:
     """Counts a byte that is frequent, by the piece: three times as fast as `bytes.count`."""
     codes = np.frombuffer(data, np.uint8)
     return sum(int(np.count_nonzero(codes[at : at + _LOOK] == byte)) for at in range(0, len(codes), _LOOK))

@@ -197,7 +197,7 @@ def test_plain_folders_and_second_names(folder):
     write(folder / "datasets/org/large", {"a.bin": bytes(2_000_000)})
     with serve_in_thread(folder, allow_write=True) as endpoint:
         writer = Writer(endpoint)
-        gone = ("deletedFile", {"path": "a.bin"})
+        gone: tuple[str, dict[str, object]] = ("deletedFile", {"path": "a.bin"})
         assert writer.commit(gone, file("b.txt", b"b"), repo="org/large").status == 200
         assert writer.post("/api/datasets/org/large/super-squash/main", {"message": "one"}).status == 200
         # What is removed is a second name, so no byte is freed by it.

@@ -3,13 +3,14 @@
 from urllib.parse import urlsplit
 
 from gristmill.hub.server.history import History
+from gristmill.hub.server.snapshots import Commit
 from tests.hub.server.conftest import file
 
 API = "/api/datasets/org/new"
 
 
 def pages(writer, limit):
-    target = f"{API}/commits/main?limit={limit}"
+    target: str | None = f"{API}/commits/main?limit={limit}"
     while target:
         answer = writer.get(target)
         assert answer.status == 200
@@ -25,7 +26,12 @@ def test_no_page_walks_through_those_before_it(writer, monkeypatch):
     assert writer.get(f"{API}/tree/main").status == 200  # what the head holds is known from here on
     looked = []
     commit = History.commit
-    monkeypatch.setattr(History, "commit", lambda self, name: looked.append(name) or commit(self, name))
+
+    def watched(self: History, name: str) -> Commit:
+        looked.append(name)
+        return commit(self, name)
+
+    monkeypatch.setattr(History, "commit", watched)
     costs, titles = [], []
     for page in pages(writer, 4):
         titles += page

@@ -123,7 +123,12 @@ def test_names_that_another_process_gave_are_waited_for(writer, folder, monkeypa
         first.finish()
     waited = []
     wait = Durable.wait
-    monkeypatch.setattr(Durable, "wait", lambda self, paths: (waited.extend(paths), wait(self, paths)))
+
+    def watched(self, paths):
+        waited.extend(paths)
+        wait(self, paths)
+
+    monkeypatch.setattr(Durable, "wait", watched)
     assert writer.commit(file("b", b"shared")).status == 200
     assert history.object(blob_id(b"shared")).parent in waited
 

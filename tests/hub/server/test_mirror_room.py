@@ -97,7 +97,7 @@ def test_who_reads_reads_on(copy):
 
 def test_the_bound_holds_while_many_come_in(hub, copy, monkeypatch):
     most = []
-    fetch = fetching.fetch
+    fetch = fetching.fetch  # type: ignore[attr-defined]  # imported there
 
     def counted(session, download, watch):
         fetch(session, download, watch)
