@@ -135,3 +135,15 @@ def test_the_card_does_not_count_for_files_that_are_named(place_of, format):
         loaded = load_dataset(place, data_files=name, split="train", streaming=streaming)
         assert list(loaded) == [{"a": 1, "z": 2}]
         assert loaded.features in (None, Features({"a": INT, "z": INT}))
+
+
+def test_the_card_gives_the_lines_of_a_text_no_other_name(place_of):
+    place = place_of({"README.md": card(Features({"line": TEXT})), "train.txt": b"one\n"})
+    for streaming in (False, True):
+        error = CastError if streaming else DatasetGenerationCastError
+        with pytest.raises(
+            error, match=r"train\.txt: the columns text are not among those asked for \(line\)"
+        ):
+            load_dataset(place, split="train", streaming=streaming)
+        named = load_dataset(place, split="train", streaming=streaming, features=Features({"line": TEXT}))
+        assert list(named) == [{"line": "one"}]

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from gristmill.build.archives import enter_archives
 from gristmill.build.columns import SplitColumns
 from gristmill.build.named_files import files_by_split
@@ -20,6 +22,9 @@ from gristmill.iterable.file_columns import SCHEMA_IN_FILE
 from gristmill.iterable.file_plan import StreamFile
 from gristmill.iterable.files import Files
 from gristmill.iterable.node import Node
+
+_NAMED_BY_FEATURES = {"text": "text", "xml": "xml"}
+"""The column of formats that have one, which their readers call what features call it."""
 
 
 def files_of_source(source: SplitSource, skips: bool = False) -> Node:
@@ -68,6 +73,10 @@ def _fetched(source: SplitSource, file: DataFile) -> Path:
 def _found(source: SplitSource, files: Sequence[StreamFile]) -> Features | None:
     if source.format not in SCHEMA_IN_FILE or not files or any(file.path is None for file in files):
         card = source.card_features
+        if card and source.format in _NAMED_BY_FEATURES and not source.options.get("record") and files:
+            # The name that a user gives the column with `features=`; the card's is no such name.
+            columns = SplitColumns(card, order=source.columns)
+            columns.learn(pa.schema({_NAMED_BY_FEATURES[source.format]: pa.string()}), files[0].name)
         # A column that the card knows nothing of is looked for in the files.
         return card if card is not None and set(source.columns or ()) <= set(card) else None
     format = get_format(source.format)
