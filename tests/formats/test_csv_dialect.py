@@ -47,7 +47,7 @@ def _written(data, **options):
         {"encoding": "latin-1"},
         {"sep": "\t", "chunksize": 2, "mode": "w", "errors": "strict"},
     ],
-    ids=lambda options: " ".join(options),
+    ids=" ".join,
 )
 def test_options_write_what_pandas_writes(options):
     frame = pd.DataFrame(
