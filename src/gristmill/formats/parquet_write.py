@@ -63,7 +63,9 @@ def write_groups(
         raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
     except pa.ArrowNotImplementedError as error:
         raise CastError.at(
-            f"Parquet can't hold a column: {error}", remedy="Drop it, or cast it first."
+            f"Parquet can't hold a column: {error}",
+            column=_refused_column(schema),
+            remedy="Drop it, or cast it first.",
         ) from error
     written = 0
     with writer:
@@ -78,6 +80,19 @@ def write_groups(
             said = json.dumps(options["use_content_defined_chunking"])
             writer.add_key_value_metadata({"content_defined_chunking": said})
     file.check()
+
+
+def _refused_column(schema: pa.Schema) -> str | None:
+    """Finds the column that pyarrow does not write, whose error names only the innermost field."""
+
+    def is_refused(field: pa.Field) -> bool:
+        try:
+            pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
+        except pa.ArrowNotImplementedError:
+            return True
+        return False
+
+    return next((field.name for field in schema if is_refused(field)), None)
 
 
 def _check_times(table: pa.Table, row: int, options: Mapping[str, Any]) -> None:
