@@ -106,3 +106,16 @@ def test_a_name_that_stands_many_times_gets_a_number_each_time(tmp_path):
 
     assert names[:4] == ["a", "a.1", "a.2", "a.4"]
     assert names[1999:] == ["a.2000", "a.3", "b", "b.1"]
+
+
+def test_integers_above_int64_among_many_columns():
+    cells = {
+        0: ["18446744073709551615", "3"],
+        1: ["-1", "18446744073709551615"],
+        2: ["-5", "7"],
+        3: ["1", None],
+    }
+    columns = [pa.array(cells.get(i, [str(i), str(i + 1)]), pa.string()) for i in range(20)]
+    found = settled_together(columns, CsvOptions(), ["null"] * 20)
+    assert [kind for kind, _ in found] == ["unsigned", "text", "negative", *["int"] * 17]
+    assert [found[i][1].to_pylist() for i in (0, 2, 3, 19)] == [[2**64 - 1, 3], [-5, 7], [1, None], [19, 20]]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.formats.csv_options import CsvOptions
-from gristmill.formats.csv_settle import KINDS, convert, kind_of, settled, wider
+from gristmill.formats.csv_settle import INTEGERS, KINDS, convert, kind_of, settled, wider
 from gristmill.formats.loose import Part, Places
 
 __all__ = ["cells_by_head", "parts_by_row"]
@@ -53,7 +53,7 @@ def cells_by_head(cells: pa.Array, head: str, options: CsvOptions) -> list[Part]
         if _is_as(kind, head):
             found.setdefault(head, []).append(places)
         elif len(places) == 1:
-            found.setdefault("float" if head == "int" and kind == "float" else "text", []).append(places)
+            found.setdefault(kind if _is_number_beside(kind, head) else "text", []).append(places)
         else:
             middle = len(places) // 2
             waiting += [places[:middle], places[middle:]]
@@ -67,7 +67,13 @@ def cells_by_head(cells: pa.Array, head: str, options: CsvOptions) -> list[Part]
 
 def _is_as(kind: str, head: str) -> bool:
     """Says whether cells of a kind can be values of the kind of the head."""
-    return kind in ("null", "blank") or wider(head, kind) == head or (head == "int" and kind == "big")
+    signed = all(name in INTEGERS and name != "unsigned" for name in (kind, head))
+    return kind in ("null", "blank") or wider(head, kind) == head or signed
+
+
+def _is_number_beside(kind: str, head: str) -> bool:
+    """Says whether a cell that does not fit a column of integers is a number all the same."""
+    return head in INTEGERS and (kind in INTEGERS or (kind == "float" and INTEGERS[head][0] == 0))
 
 
 def _of_kind(cells: pa.Array, kind: str, options: CsvOptions) -> pa.Array:

@@ -3,7 +3,9 @@
 A column is the narrowest of these that takes every cell that is not missing, and text if none does:
 
 - ``bool``: true, True, TRUE, false, False, FALSE;
-- ``int``: digits, perhaps with a minus, within int64. A leading zero or plus means a code or a phone number: text;
+- an integer: digits, perhaps with a minus, within int64, or all of them within uint64. A leading zero or plus means a
+  code or a phone number: text. Its kind also says whether there are negative ones and ones that a float would change,
+  so that the kinds of parts of a file tell the kind of all of it;
 - ``float``: decimal numbers without such zeros, ``inf`` included, next to integers below 2**53 in size.
 
 So the text of a cell can always be had back from its value, but for spaces around numbers and digits that a float
@@ -28,12 +30,14 @@ from gristmill.formats.csv_options import CsvOptions
 
 __all__ = [
     "EXACT",
+    "INTEGERS",
     "KINDS",
     "begins_as_text",
     "convert",
     "kind_of",
     "largest",
     "numbers_of_one_kind",
+    "of_integers",
     "settled",
     "spellings",
     "text_array",
@@ -45,11 +49,17 @@ KINDS: dict[str, Any] = {
     "null": pa.null(),
     "blank": pa.string(),  # nothing but missing cells and empty quotes, which among numbers are missing too
     "bool": pa.bool_(),
-    "int": pa.int64(),
-    "big": pa.int64(),  # integers that a float would change
+    "int": pa.int64(),  # integers that floats hold too
+    "negative": pa.int64(),  # likewise, some with a minus
+    "big": pa.int64(),  # some of 2**53 or more
+    "low": pa.int64(),  # some of 2**53 or more in size, and some with a minus
+    "unsigned": pa.uint64(),  # some above int64
     "float": pa.float64(),
     "text": pa.string(),
 }
+INTEGERS = {"int": (0, 0), "negative": (0, 1), "big": (1, 0), "low": (1, 1), "unsigned": (2, 0)}
+"""Kinds of integers: how large they are, and whether some have a minus."""
+_INTEGER_KINDS = {facts: kind for kind, facts in INTEGERS.items()}
 EXACT = 2**53
 _SAMPLE = 64
 
@@ -60,15 +70,32 @@ def wider(one: str, other: str) -> str:
     Example:
         >>> wider("int", "float"), wider("big", "float"), wider("null", "bool")
         ('float', 'text', 'bool')
+        >>> wider("int", "unsigned"), wider("negative", "big"), wider("negative", "unsigned")
+        ('unsigned', 'low', 'text')
     """
     for nothing in ("null", "blank"):
         if one == other or other == nothing:
             return one
         if one == nothing:
             return other
-    return {frozenset(("int", "big")): "big", frozenset(("int", "float")): "float"}.get(
-        frozenset((one, other)), "text"
-    )
+    sizes = [INTEGERS[kind] for kind in (one, other) if kind in INTEGERS]
+    if len(sizes) == 2:
+        # Above int64 and below 0: no type holds both.
+        return _INTEGER_KINDS.get((max(sizes)[0], max(sign for _, sign in sizes)), "text")
+    return "float" if sizes and sizes[0][0] == 0 and "float" in (one, other) else "text"
+
+
+def of_integers(numbers: Any) -> str:
+    """Gives the kind of integers within int64.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> of_integers(pa.array([1, None])), of_integers(pa.array([-1, 2**53]))
+        ('int', 'low')
+    """
+    limits = pc.min_max(numbers)
+    low, high = limits["min"].as_py() or 0, limits["max"].as_py() or 0
+    return _INTEGER_KINDS[int(max(-low, high) >= EXACT), int(low < 0)]
 
 
 def kind_of(cells: pa.Array, options: CsvOptions) -> str:
@@ -152,14 +179,17 @@ def _numbers(plain: Any, least: str) -> tuple[str, Any]:
     if numbers is not None:
         if _is_code(plain):
             return "text", None
-        kind = "big" if largest(numbers) >= EXACT else "int"
-        # Among floats it has a sign: the cells are parsed anew once it is known what the column is.
-        return kind, None if _has_minus_zero(plain, numbers) else numbers
+        kind = of_integers(numbers)
+        if _has_minus_zero(plain, numbers):
+            # Among floats it has a sign: the cells are parsed anew once it is known what the column is.
+            return wider(kind, "negative"), None
+        return kind, numbers
     numbers = _try(plain, pa.float64())
     if numbers is None or _is_code(plain):
         return "text", None
     if largest(numbers) >= EXACT and _has_rounded_integers(plain, numbers):
-        return "text", None
+        unsigned = _try(plain, pa.uint64())
+        return ("text" if unsigned is None else "unsigned"), unsigned
     return "float", numbers
 
 

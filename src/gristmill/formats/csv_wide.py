@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.formats.csv_options import CsvOptions
-from gristmill.formats.csv_settle import begins_as_text, numbers_of_one_kind, settled
+from gristmill.formats.csv_settle import INTEGERS, begins_as_text, numbers_of_one_kind, of_integers, settled
 
 __all__ = ["settled_together"]
 
@@ -28,7 +28,7 @@ _FLOAT = re.compile(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 Found = tuple[str, Any]
 """What `csv_settle.settled` gives."""
-_LEAST = {"int": ("null", "blank", "int", "big"), "float": ("null", "blank", "int", "big", "float")}
+_LEAST = {"int": ("null", "blank", *INTEGERS), "float": ("null", "blank", *INTEGERS, "float")}
 _TYPES: dict[str, Any] = {"int": pa.int64(), "float": pa.float64()}
 
 
@@ -92,8 +92,11 @@ def _settle(
     together = pa.concat_arrays([columns[position] for position in positions])
     numbers = numbers_of_one_kind(together, _TYPES[kind], options)
     if numbers is not None:
+        # One look at all of them: mostly none has a minus, and then none is of another kind.
+        same = kind == "float" or of_integers(numbers) == kind
         for number, position in enumerate(positions):
-            found[position] = (kind, numbers.slice(number * rows, rows))
+            values = numbers.slice(number * rows, rows)
+            found[position] = (kind if same else of_integers(values), values)
         return
     middle = len(positions) // 2
     for half in (positions[:middle], positions[middle:]):
