@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from gristmill.errors import FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import exported_file
-from gristmill.files.borders import reading, writing
-from gristmill.files.packed_names import other_content
+from gristmill.files.borders import writing
 from gristmill.formats.base import (
     Batches,
     CountingFile,
@@ -29,6 +28,7 @@ from gristmill.formats.loose import Bad, LooseRows
 from gristmill.formats.parquet_footer import has_sound_chunks
 from gristmill.formats.parquet_groups import BATCH_BYTES, SMALL_BYTES, RowGroups, runs
 from gristmill.formats.parquet_loose import good_groups
+from gristmill.formats.parquet_open import arrow_schema, opened, scan_arguments, source_of, translated
 from gristmill.formats.parquet_write import ROW_GROUP_BYTES, row_groups, write_groups
 from gristmill.formats.side_by_side import side_by_side
 from gristmill.formats.source import Position, SourceFile
@@ -138,17 +138,21 @@ class ParquetFormat(Format[ParquetOptions]):
     ) -> Batches:
         """Reads as `_read`; with `joined`, small row groups that follow each other are decoded together."""
         fit = fitter(schema, columns, file)
-        with _translated(file), _source(file) as source, _opened(file, options, source) as parquet:
+        with (
+            translated(file),
+            source_of(file) as source,
+            opened(file, options.fragment_scan_options, source) as parquet,
+        ):
             footer = parquet.metadata
             groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
             sizes = [group.num_rows for group in groups]
-            shape = _projected(_arrow_schema(parquet, file), columns)
+            shape = _projected(arrow_schema(parquet, file), columns)
             possible = _matching(file, predicate, options, footer)
             stop = len(sizes) if file.stop is None else file.stop
             coming = [group for group in possible if start.group <= group < stop]
 
-            def groups_of(opened: pq.ParquetFile) -> RowGroups:
-                return RowGroups(opened, sizes, shape, file, options.batch_size)
+            def groups_of(reader: pq.ParquetFile) -> RowGroups:
+                return RowGroups(reader, sizes, shape, file, options.batch_size)
 
             def read(part: range, reader: RowGroups) -> Batches:
                 for at, batch in reader.read(part, start.row):
@@ -156,8 +160,8 @@ class ParquetFormat(Format[ParquetOptions]):
 
             def read_apart(part: range) -> Batches:
                 # A reader of its own, since one is used by one thread; of the same open file, whatever gets its name.
-                with _opened(replace(file, footer=footer), options, source) as opened:
-                    yield from read(part, groups_of(opened))
+                with opened(replace(file, footer=footer), options.fragment_scan_options, source) as again:
+                    yield from read(part, groups_of(again))
 
             reader = groups_of(parquet)
             # What comes over a network is fetched by the row group.
@@ -207,11 +211,7 @@ class ParquetFormat(Format[ParquetOptions]):
     def group_rows(self, file: SourceFile) -> list[int] | None:
         """Gives the rows of each row group, from the footer."""
         # Where the footer is known, the file itself may have no name any more: a forked process holds it open.
-        with (
-            contextlib.nullcontext()
-            if file.footer is not None
-            else _opened(file, ParquetOptions()) as parquet
-        ):
+        with contextlib.nullcontext() if file.footer is not None else opened(file) as parquet:
             footer = file.footer if parquet is None else parquet.metadata
             return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
 
@@ -221,8 +221,8 @@ class ParquetFormat(Format[ParquetOptions]):
         """Reads the schema from the footer, with its metadata; a bad file that is left out has no columns."""
         settings = self.parse_options(options)
         try:
-            with _opened(file, settings) as parquet:
-                return _projected(_arrow_schema(parquet, file), settings.columns)
+            with opened(file, settings.fragment_scan_options) as parquet:
+                return _projected(arrow_schema(parquet, file), settings.columns)
         except FileFormatError:
             if settings.on_bad_files == "error":
                 raise
@@ -275,83 +275,6 @@ def _bytes_of(read: tuple[Position, pa.RecordBatch]) -> int:
     return size
 
 
-def _source(file: SourceFile) -> Any:
-    # Reads at any place, by any number of threads.
-    return pa.OSFile(str(file.path), "rb")
-
-
-@contextlib.contextmanager
-def _opened(file: SourceFile, options: ParquetOptions, source: Any = None) -> Iterator[pq.ParquetFile]:
-    """Opens a file, `source` if it is open already; whatever pyarrow raises inside the block names the file."""
-    arguments = scan_arguments(options.fragment_scan_options)
-    # Only what needs no key is known before.
-    footer = file.footer if options.fragment_scan_options is None else None
-    where = file.path if source is None else source
-    with _translated(file), pq.ParquetFile(where, metadata=footer, **arguments) as parquet:
-        yield parquet
-
-
-def scan_arguments(options: Any) -> dict[str, Any]:
-    """Gives the arguments of `pyarrow.parquet.ParquetFile` that scan options mean.
-
-    Args:
-        options: A `pyarrow.dataset.ParquetFragmentScanOptions`. None reads column chunks through small buffers, so that
-            memory does not follow the size of row groups, and checks page checksums where a file has them.
-
-    Raises:
-        InvalidArgumentError: It is something else.
-
-    Example:
-        >>> scan_arguments(None)["page_checksum_verification"]
-        True
-    """
-    if options is None:
-        return {"buffer_size": 1 << 20, "pre_buffer": False, "page_checksum_verification": True}
-    import pyarrow.dataset as ds
-
-    if not isinstance(options, ds.ParquetFragmentScanOptions):
-        raise InvalidArgumentError.from_value(
-            "fragment_scan_options", options, "a pyarrow.dataset.ParquetFragmentScanOptions"
-        )
-    arguments = {name: getattr(options, name) for name in _SCAN_ARGUMENTS if hasattr(options, name)}
-    if not options.use_buffered_stream:
-        del arguments["buffer_size"]
-    return arguments
-
-
-_SCAN_ARGUMENTS = (
-    "buffer_size", "pre_buffer", "page_checksum_verification", "thrift_string_size_limit",
-    "thrift_container_size_limit", "decryption_properties",
-)  # fmt: skip
-
-
-@contextlib.contextmanager
-def _translated(file: SourceFile) -> Iterator[None]:
-    try:
-        with reading(file.name, "Parquet"):
-            try:
-                yield
-            except pa.ArrowInvalid as error:
-                if "magic bytes not found" in str(error) and file.path.is_file():
-                    raise other_content(file.path, file.name, "Parquet", b"PAR1") from error
-                raise
-            except UnicodeDecodeError as error:
-                raise FileFormatError.at(
-                    "a name in the footer is not UTF-8; the file is damaged", file=file.name
-                ) from error
-    except (OverflowError, KeyError, IndexError, RecursionError) as error:
-        raise FileFormatError.at(f"can't be read as Parquet ({error})", file=file.name) from error
-
-
-def _arrow_schema(parquet: pq.ParquetFile, file: SourceFile) -> pa.Schema:
-    schema = parquet.schema_arrow
-    names = schema.names
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FileFormatError.at("two columns have this name", file=file.name, column=twice)
-    return schema
-
-
 def _projected(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     if columns is None:
         return schema
@@ -377,7 +300,7 @@ def possible_groups(
         FileFormatError: It is no Parquet file, or damaged.
     """
     options = options or ParquetOptions()
-    with _opened(file, options) as parquet:
+    with opened(file, options.fragment_scan_options) as parquet:
         footer = parquet.metadata
     return _matching(file, filter_expression(filters), options, footer)
 
@@ -392,7 +315,7 @@ def _matching(file: SourceFile, predicate: Any, options: ParquetOptions, footer:
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
-    with _translated(file):
+    with translated(file):
         format = ds.ParquetFileFormat(default_fragment_scan_options=options.fragment_scan_options)
         fragment = format.make_fragment(str(file.path), filesystem=LocalFileSystem())
         try:
