@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import textwrap
-import threading
 import tracemalloc
 
 import numpy as np
@@ -210,7 +209,7 @@ def test_what_can_not_be_hashed_is_random_and_named_once(caplog):
     root = logging.getLogger("gristmill")
     root.addHandler(caplog.handler)
     try:
-        one, other = Unhashable(), threading.Lock()
+        one, other = Unhashable(), (number for number in [1])
         assert hash_(one) != hash_(one)
         assert hash_([other]) != hash_([other])
     finally:

@@ -28,6 +28,7 @@ from gristmill.fingerprint.code import (
     values_named_by,
     version_of,
 )
+from gristmill.fingerprint.handles import stands_for
 from gristmill.fingerprint.memory import feed_array, feed_table
 from gristmill.logging import get_logger
 
@@ -205,7 +206,10 @@ class _Walk:
         elif kind is types.ModuleType:
             self._all(b"module", value.__name__, version_of(value.__name__), local_source(value.__name__))
         elif not self._known_object(value, kind):
-            self._by_reduction(value)
+            if handle := stands_for(value, kind):
+                self._all(b"handle", *handle)
+            else:
+                self._by_reduction(value)
 
     def _all(self, tag: bytes, *values: Any) -> None:
         self.write(tag)
