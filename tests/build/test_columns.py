@@ -4,7 +4,7 @@ import pytest
 from gristmill.build.columns import SplitColumns
 from gristmill.errors import CastError, SchemaConflictError
 from gristmill.features import Array2D, ClassLabel, Features, Json, List, Value
-from gristmill.features.infer import to_json, to_text
+from gristmill.features.infer import refuse, to_json, to_text
 
 
 def settle(*schemas, declared=None):
@@ -85,3 +85,17 @@ def test_columns_that_the_card_does_not_name():
     asked = SplitColumns(declared, order=["c", "a"])
     asked.learn(pa.schema({"a": pa.int64(), "c": pa.int64()}), "0.json")
     assert list(asked.features()) == ["c", "a", "b"]
+
+
+def test_structs_without_fields_in_all_files_become_json():
+    def settled(clash, *schemas):
+        columns = SplitColumns(clash=clash)
+        for number, schema in enumerate(schemas):
+            columns.learn(pa.schema(schema), f"{number}.json")
+        return columns.features()
+
+    empty = {"a": pa.struct([]), "b": pa.list_(pa.struct([]))}
+    assert settled(to_json, empty) == {"a": Json(), "b": List(Json())}
+    fields = {"a": pa.struct({"k": pa.int64()}), "b": pa.null()}
+    assert settled(to_json, empty, fields) == {"a": {"k": Value("int64")}, "b": List(Json())}
+    assert settled(refuse, empty) == {"a": {}, "b": List({})}

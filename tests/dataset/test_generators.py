@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from gristmill import Dataset, Features, Json, NamedSplit, Value
+from gristmill import Dataset, Features, IterableDataset, Json, List, NamedSplit, Value
 from gristmill.errors import DatasetGenerationError, InvalidArgumentError, TransformError
 from gristmill.splits import SplitInfo
 
@@ -15,6 +15,12 @@ def _mixed(shards=(0,)):
     for _ in shards:
         yield {"a": 1}
         yield {"a": "x"}
+
+
+def _empty(shards=(0,)):
+    for _ in shards:
+        yield {"a": {}}
+        yield {"a": None}
 
 
 def _fails(shards=(0,)):
@@ -73,3 +79,26 @@ def test_arguments_that_do_not_exist_are_refused(tmp_path):
     with pytest.raises(InvalidArgumentError, match=r'no argument "gen_kwarg"\. Did you mean "gen_kwargs"'):
         Dataset.from_generator(_mixed, gen_kwarg={}, cache_dir=str(tmp_path))
     Dataset.from_generator(_mixed, description="Two rows.", cache_dir=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"keep_in_memory": True}, {"gen_kwargs": {"shards": [1, 2]}, "num_proc": 2}]
+)
+def test_values_that_are_all_empty_dicts_become_json(tmp_path, how):
+    made = Dataset.from_generator(_empty, cache_dir=str(tmp_path), **how)
+    assert made.features == Features({"a": Json()})
+    assert made["a"] == [{}, None] * (len(made) // 2)
+    again = Dataset.from_generator(_empty, cache_dir=str(tmp_path), **how)
+    assert (again.features, again["a"]) == (made.features, made["a"])
+    kept = Dataset.from_generator(_empty, cache_dir=str(tmp_path), on_mixed_types=None, **how)
+    assert kept.features == Features({"a": {}})
+
+
+def test_streams_of_empty_dicts_can_be_written(tmp_path):
+    stream = IterableDataset.from_generator(_empty).map(lambda row: {"b": [{}]})
+    assert stream._resolve_features().features == Features({"a": Json(), "b": List(Json())})
+    assert list(stream._resolve_features()) == [{"a": {}, "b": [{}]}, {"a": None, "b": [{}]}]
+    stream.to_parquet(tmp_path / "a.parquet")
+    assert Dataset.from_parquet(str(tmp_path / "a.parquet"), cache_dir=str(tmp_path)).to_list() == list(
+        stream
+    )

@@ -134,6 +134,38 @@ def test_values_without_a_common_type_become_json(ds):
     assert workers["b"] == list(values.values())
 
 
+@pytest.mark.parametrize("num_proc", [None, 2])
+def test_values_that_are_all_empty_dicts_become_json(ds, num_proc, tmp_path):
+    nested = {"m": [{}], "n": 1}
+    made = ds.map(
+        lambda row: {"b": {}, "c": [{}], "d": nested, "e": None if row["a"] == 1 else {}}, num_proc=num_proc
+    )
+    assert made.features == {
+        **ds.features,
+        "b": Json(),
+        "c": List(Json()),
+        "d": {"m": List(Json()), "n": Value("int64")},
+        "e": Json(),
+    }
+    rows = [{"b": {}, "c": [{}], "d": nested, "e": e} for e in (None, {}, {})]
+    assert made.remove_columns(ds.column_names).to_list() == rows
+    made.to_parquet(tmp_path / "a.parquet")
+    assert (
+        Dataset.from_parquet(str(tmp_path / "a.parquet"), cache_dir=str(tmp_path)).features == made.features
+    )
+    # What another row, of another worker too, has fields of is a struct.
+    fields = ds.map(lambda row: {"b": {} if row["a"] < 3 else {"k": row["a"]}}, num_proc=num_proc)
+    assert fields["b"] == [{"k": None}, {"k": None}, {"k": 3}]
+
+
+def test_structs_without_fields_stay_where_they_are_known_or_asked_for(ds):
+    known = Dataset.from_dict({"a": [{}, {}]})
+    assert known.map(lambda row: {"a": row["a"], "b": row["a"]}).features == {"a": {}, "b": Json()}
+    wanted = Features({**ds.features, "b": {}})
+    assert ds.map(lambda row: {"b": {}}, features=wanted).features == wanted
+    assert ds.map(lambda row: {"b": {}}, on_mixed_types=None).features == wanted
+
+
 def test_none_and_dicts_of_different_workers(ds):
     with pytest.raises(TransformOutputError, match=r"None for row 0"):
         ds.map(lambda row: None if row["a"] < 3 else {"b": 1}, num_proc=2)

@@ -9,6 +9,7 @@ from gristmill import Dataset
 from gristmill.errors import InvalidArgumentError, SchemaConflictError
 from gristmill.features import Features, Json, List, Value
 from gristmill.features.infer import JSON, to_json, to_text, unify_types
+from gristmill.features.mixed import features_for_empty, json_for_empty
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "Turn on the lights and play music."},
@@ -99,3 +100,28 @@ def test_types_that_clash():
         == JSON
     )
     assert unify_types(pa.bool_(), pa.float64(), to_text) == pa.string()
+
+
+def test_structs_without_fields_become_json_where_they_are():
+    empty = pa.struct([])
+    schema = pa.schema(
+        {
+            "a": empty,
+            "b": pa.list_(empty),
+            "c": pa.struct({"d": pa.large_list(empty), "e": pa.int8()}),
+            "f": pa.list_(empty, 2),
+            "g": pa.int64(),
+        }
+    )
+    found = json_for_empty(schema)
+    assert found.types == [
+        JSON,
+        pa.list_(JSON),
+        pa.struct({"d": pa.large_list(JSON), "e": pa.int8()}),
+        pa.list_(JSON, 2),
+        pa.int64(),
+    ]
+    known = json_for_empty(schema, pa.schema({"a": empty, "b": pa.int8()}))
+    assert known.types == [empty, *found.types[1:]]
+    features = features_for_empty(Features({"a": {}, "b": List({}), "c": Value("int8")}))
+    assert features == {"a": Json(), "b": List(Json()), "c": Value("int8")}

@@ -12,6 +12,7 @@ import pytest
 from gristmill import (
     Features,
     IterableDataset,
+    Json,
     List,
     Value,
     concatenate_datasets,
@@ -75,8 +76,9 @@ def stream(split="train", **options):
         ("train.arrow", arrow(pa.ipc.new_stream)),
         ("train.jsonl", LINES),
         ("train.json", json.dumps([{"a": 1, "b": "x"}]).encode()),
-        ("train.jsonl.gz", gzip.compress(LINES)),
+        ("train.jsonl.gz", gzip.compress(LINES, mtime=0)),
     ],
+    ids=["parquet", "arrow file", "arrow stream", "lines", "json", "compressed"],
 )
 def test_columns_of_a_file_far_away_are_known_when_somebody_asks(serve, name, content):
     hub = serve({name: content})
@@ -96,7 +98,9 @@ def test_columns_of_a_file_far_away_are_known_when_somebody_asks(serve, name, co
     assert len(hub.requests(name)) == asked
 
 
-@pytest.mark.parametrize(("name", "content"), [("train.csv", b"a,b\n1,x\n"), ("train.txt", b"x\n")])
+@pytest.mark.parametrize(
+    ("name", "content"), [("train.csv", b"a,b\n1,x\n"), ("train.txt", b"x\n")], ids=["csv", "text"]
+)
 def test_of_other_formats_columns_show_when_rows_are_read(serve, name, content):
     hub = serve({name: content})
     data = stream()
@@ -210,3 +214,14 @@ def test_types_of_json_are_those_of_its_head(tmp_path):
     )
     data = IterableDataset.from_json(str(file))
     assert data.features == {"a": Value("float64"), "b": Value("string"), "c": Value("bool")}
+
+
+def test_empty_dicts_of_json_are_json(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"a": {}, "b": [{}]}\n{"a": {}, "b": []}\n')
+    wanted = Features({"a": Json(), "b": List(Json())})
+    stream = IterableDataset.from_json(str(file))
+    assert stream.features == wanted
+    made = load_dataset("json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache"))
+    assert made.features == wanted
+    assert made.to_list() == list(stream) == [{"a": {}, "b": [{}]}, {"a": {}, "b": []}]

@@ -15,7 +15,8 @@ import pyarrow as pa
 from gristmill.errors import CastError, SchemaConflictError
 from gristmill.features import Features
 from gristmill.features.convert import from_arrow_field, from_arrow_type, to_arrow_type
-from gristmill.features.infer import Clash, refuse, unify_schemas
+from gristmill.features.infer import Clash, refuse, to_json, unify_schemas
+from gristmill.features.mixed import json_for_empty
 from gristmill.features.schema import metadata_features
 from gristmill.logging import get_logger
 
@@ -96,7 +97,8 @@ class SplitColumns:
 
     def features(self) -> Features:
         """Gives the features of all columns taken in: declared ones first, then in order of appearance."""
-        found = {**self._declared, **{field.name: self._feature(field) for field in self._schema}}
+        schema = json_for_empty(self._schema) if self._clash is to_json else self._schema
+        found = {**self._declared, **{field.name: self._feature(field) for field in schema}}
         return Features({**{name: found[name] for name in self._order if name in found}, **found})
 
     def _feature(self, field: pa.Field) -> Any:

@@ -22,6 +22,7 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import to_arrow_type
+from gristmill.features.mixed import json_for_empty
 from gristmill.files.borders import writing
 from gristmill.formats.registry import get_format
 from gristmill.naming import filenames_for_dataset_split
@@ -155,7 +156,7 @@ def settle(parts: Sequence[Parts]) -> Features:
     hints = Features({name: feature for part in reversed(parts) for name, feature in part.hints.items()})
     if not filled:
         return hints
-    table = join_files([file.path for file in filled], [file.rows for file in filled])
+    table = join_files([file.path for file in filled], [file.rows for file in filled], final=json_for_empty)
     found = Features.from_arrow_schema(table.schema)
     for name, feature in hints.items():
         if name in found and to_arrow_type(feature) == table.schema.field(name).type:

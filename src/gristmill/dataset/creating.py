@@ -13,7 +13,7 @@ import pyarrow as pa
 from gristmill import config
 from gristmill.arguments import file_path
 from gristmill.engine import Context, GrowingTable, Task, run_tasks
-from gristmill.engine.growing import join_files
+from gristmill.engine.growing import Final, join_files
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import (
     FileError,
@@ -24,7 +24,7 @@ from gristmill.errors import (
 )
 from gristmill.features import Features
 from gristmill.features.infer import Clash, refuse, to_json
-from gristmill.features.mixed import check_mixed_types
+from gristmill.features.mixed import check_mixed_types, json_for_empty
 from gristmill.files.borders import reading
 from gristmill.files.paths import expand_home
 from gristmill.fingerprint import (
@@ -110,6 +110,10 @@ class _Run:
         return refuse if self.on_mixed_types is None else to_json
 
     @property
+    def final(self) -> Final | None:
+        return None if self.features is not None or self.on_mixed_types is None else json_for_empty
+
+    @property
     def name(self) -> str:
         return f"the generator {getattr(self.generator, '__qualname__', type(self.generator).__qualname__)}"
 
@@ -151,7 +155,7 @@ def run_generator(
         told = [] if on_mixed_types == ONLY_CLASHES else [on_mixed_types]
         fingerprint = Hasher.hash((generator, arguments, run.features, *told))
     if keep_in_memory:
-        with GrowingTable(clash=run.clash) as growing:
+        with GrowingTable(clash=run.clash, final=run.final) as growing:
             run.write(arguments, growing, lambda _: None)
         return Generated(_complete(growing.table(), features), fingerprint, (), None)
     folder = expand_home(file_path("cache_dir", cache_dir or config.HF_DATASETS_CACHE))
@@ -166,7 +170,7 @@ def run_generator(
     paths = run_tasks(
         run, tasks, num_proc=num_proc if len(shards) > 1 else None, description="Generating", unit="shards"
     )
-    table = _complete(join_files(paths, None, clash=run.clash), features)
+    table = _complete(join_files(paths, None, clash=run.clash, final=run.final), features)
     return Generated(table, fingerprint, tuple(paths), folder)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from gristmill.dataset.named_file import FACTS, Computed
 from gristmill.dataset.pieces import CallingJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
-from gristmill.engine.growing import Fill
+from gristmill.engine.growing import Fill, Final
 from gristmill.errors import InvalidArgumentError, TransformOutputError
 from gristmill.features import ClassLabel, Features
 from gristmill.features.arrays import AnyArray
@@ -24,7 +25,7 @@ from gristmill.features.cast import cast_array
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.encode import needs_encoding
 from gristmill.features.infer import Clash, refuse, to_json
-from gristmill.features.mixed import check_mixed_types
+from gristmill.features.mixed import check_mixed_types, json_for_empty
 from gristmill.features.picking import pick_features
 from gristmill.table.view import Part, View
 
@@ -96,6 +97,13 @@ class MapJob(CallingJob):
     def clash(self) -> Clash:
         """Says what two types of one column become."""
         return to_json if self.mixed else refuse
+
+    @property
+    def final(self) -> Final | None:
+        """Gives the schema to end with: columns of which all values were empty dicts are `Json`, unless they were not before."""
+        if self.features is not None or not self.mixed:
+            return None
+        return partial(json_for_empty, known=self.caller.view.schema if self.keep_types else None)
 
     def process(
         self, start: int, stop: int, growing: GrowingTable, rank: int | None, advance: Callable[[int], object]

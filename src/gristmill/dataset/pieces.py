@@ -22,7 +22,7 @@ from gristmill.calling.caller import Caller
 from gristmill.dataset.named_file import FACTS, Computed, noted, open_named, write_named
 from gristmill.dataset.place import Place
 from gristmill.engine import Context, GrowingTable, Task, run_tasks
-from gristmill.engine.growing import Fill, join_files
+from gristmill.engine.growing import Fill, Final, join_files
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import FileMissingError, GristmillError
 from gristmill.features.columnless import with_metadata
@@ -153,6 +153,12 @@ def _clash(job: Job) -> Clash:
     return clash
 
 
+def _final(job: Job) -> Final | None:
+    """Gives the schema that the result ends with; each piece keeps its own, which others may still widen."""
+    final: Final | None = getattr(job, "final", None)
+    return final
+
+
 @dataclass(frozen=True)
 class _Work:
     """A job as the engine's function of one range."""
@@ -223,7 +229,9 @@ def compute(job: Job, place: Place, num_proc: int | None, description: str) -> C
         return named
     facts = tuple(map(noted, opened))
     job.check(facts, tuple(ranges))
-    table = join_files(paths, [stop - start for start, stop in ranges], job.fill, _clash(job), opened)
+    table = join_files(
+        paths, [stop - start for start, stop in ranges], job.fill, _clash(job), opened, _final(job)
+    )
     computed = Computed(table, tuple(paths), facts, tuple(ranges))
     if place.file is not None:
         return write_named(place.file, place.identity.value, computed)
@@ -275,7 +283,7 @@ def _run_workers(job: Job, tasks: list[Task], workers: int, reuse: bool, descrip
 def _in_memory(job: Job, place: Place, description: str) -> Computed:
     overflow = None if place.in_memory else place.directory() / f"{place.stem()}.arrow"
     with (
-        GrowingTable(None, overflow, job.fill, _clash(job)) as growing,
+        GrowingTable(None, overflow, job.fill, _clash(job), _final(job)) as growing,
         progress(description, job.rows) as bar,
     ):
         job.process(0, job.rows, growing, None, bar.update)

@@ -33,6 +33,9 @@ _FILLED_AT_ONCE = 10_000
 Fill = Callable[[str, int, int], "pa.ChunkedArray | None"]
 """Gives the values of a column that was not written for some rows (name, first row, row to stop before)."""
 
+Final = Callable[[pa.Schema], pa.Schema]
+"""Gives the schema to end with, from that which holds all rows."""
+
 
 def widen(table: pa.Table, schema: pa.Schema, fill: Fill | None = None, start: int = 0) -> pa.Table:
     """Brings a table to a schema that is at least as wide: missing columns are filled, narrower ones are cast.
@@ -79,6 +82,7 @@ class GrowingTable:
         overflow: File for a table without a path that has grown too large for memory; None means never.
         fill: Gives the values of columns that were not written for some rows; see `widen`.
         clash: What two types become that have no common type; see `unify_types`.
+        final: Gives the schema to end with, from that which holds all rows; the same if left out.
 
     Attributes:
         schema: The schema so far; None before the first table.
@@ -98,6 +102,7 @@ class GrowingTable:
         overflow: Path | None = None,
         fill: Fill | None = None,
         clash: Clash = refuse,
+        final: Final | None = None,
     ) -> None:
         self.path = path
         self.schema: pa.Schema | None = None
@@ -106,6 +111,7 @@ class GrowingTable:
         self._overflow = overflow
         self._fill = fill
         self._clash = clash
+        self._final = final
         self._tables: list[pa.Table] = []
         self._bytes = 0
         self._segments: list[tuple[Path, pa.Schema]] = []
@@ -185,7 +191,9 @@ class GrowingTable:
             self._writer = None
 
     def _final_schema(self) -> pa.Schema:
-        return (self.schema or pa.schema([])).with_metadata(self.metadata or None)
+        schema = self.schema or pa.schema([])
+        schema = schema if self._final is None else self._final(schema)
+        return schema.with_metadata(self.metadata or None)
 
     def _widened(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         schema, start = self._final_schema(), 0
@@ -222,6 +230,7 @@ def join_files(
     fill: Fill | None = None,
     clash: Clash = refuse,
     opened: Sequence[pa.Table] | None = None,
+    final: Final | None = None,
 ) -> pa.Table:
     """Brings Arrow files that were made apart to one schema, rewriting those that are narrower.
 
@@ -231,6 +240,7 @@ def join_files(
         fill: Gives the values of columns that a file lacks; see `widen`.
         clash: What two types become that have no common type; see `unify_types`.
         opened: The files as tables, if they are open already.
+        final: Gives the schema to end with, from that which holds all rows; the same if left out.
 
     Returns:
         All rows as one table over the mapped files.
@@ -251,6 +261,7 @@ def join_files(
             schema = unify_schemas(schema, table.schema, row=row, clash=clash)
         row += table.num_rows
     schema, row = schema.remove_metadata(), 0
+    schema = schema if final is None else final(schema)
     for position, table in enumerate(tables):
         if not table.schema.equals(schema):
             with ArrowFileWriter(paths[position], schema.with_metadata(metadata[position])) as writer:

@@ -14,11 +14,20 @@ from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.encode import decoded_values
+from gristmill.features.infer import JSON
 from gristmill.features.json_values import Json
 from gristmill.features.kinds import FeatureType, List
+from gristmill.features.schema import Features
 from gristmill.features.visit import has_extension
 
-__all__ = ["array_of_mixed", "check_mixed_types", "feature_of_mixed", "widen_array"]
+__all__ = [
+    "array_of_mixed",
+    "check_mixed_types",
+    "feature_of_mixed",
+    "features_for_empty",
+    "json_for_empty",
+    "widen_array",
+]
 
 
 def check_mixed_types(on_mixed_types: str | None) -> bool:
@@ -145,3 +154,51 @@ def widen_array(array: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Arr
     if not has_extension(type_):
         return cast_array(array, from_arrow_type(type_))
     return array_from_values(decoded_values(array), from_arrow_type(type_))
+
+
+def json_for_empty(schema: pa.Schema, known: pa.Schema | None = None) -> pa.Schema:
+    """Makes `Json` of structs without fields, at any depth: all their values were empty dicts, and Parquet holds none.
+
+    Args:
+        schema: The schema that all rows have in the end.
+        known: Columns that stay what they are if they are of these types.
+
+    Example:
+        >>> json_for_empty(pa.schema({"a": pa.list_(pa.struct([])), "b": pa.int64()})).types
+        [ListType(list<item: extension<arrow.json>>), DataType(int64)]
+    """
+    types = {} if known is None else {field.name: field.type for field in known}
+    for position, field in enumerate(schema):
+        type_ = _without_empty(field.type)
+        if type_ != field.type and types.get(field.name) != field.type:
+            schema = schema.set(position, field.with_type(type_))
+    return schema
+
+
+def features_for_empty(features: Features) -> Features:
+    """Gives features with `Json` in place of structs without fields, see `json_for_empty`.
+
+    Args:
+        features: What rows were found to be.
+    """
+    found = Features(features)
+    for field in features.arrow_schema:
+        type_ = _without_empty(field.type)
+        if type_ != field.type:
+            found[field.name] = from_arrow_type(type_)
+    return found
+
+
+def _without_empty(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        if not type_.num_fields:
+            return JSON
+        fields = [field.with_type(_without_empty(field.type)) for field in type_]
+        return pa.struct(fields)
+    if pa.types.is_list(type_):
+        return pa.list_(_without_empty(type_.value_type))
+    if pa.types.is_large_list(type_):
+        return pa.large_list(_without_empty(type_.value_type))
+    if pa.types.is_fixed_size_list(type_):
+        return pa.list_(_without_empty(type_.value_type), type_.list_size)
+    return type_

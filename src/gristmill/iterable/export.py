@@ -13,6 +13,7 @@ from gristmill.engine import GrowingTable
 from gristmill.features import Features
 from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import to_arrow_type
+from gristmill.features.mixed import json_for_empty
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.formats.exporting import check_target, opened_target
 from gristmill.formats.registry import get_writer
@@ -73,7 +74,7 @@ def _settled(walk: Walk, size: int) -> Iterator[tuple[pa.Schema, Iterator[pa.Tab
     overflow = folder / f"stream-{generate_random_fingerprint()}.arrow"
     described: dict[str, Any] = {}
     try:
-        with GrowingTable(None, overflow) as growing:
+        with GrowingTable(None, overflow, final=json_for_empty) as growing:
             for block in walk.blocks(size):
                 table, features = block.table()
                 described.update(features)

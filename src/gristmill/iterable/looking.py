@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 from gristmill.errors import FileFormatError, SchemaConflictError
 from gristmill.features import Features
 from gristmill.features.convert import from_arrow_type
+from gristmill.features.mixed import features_for_empty
 from gristmill.formats.registry import get_format
 from gristmill.iterable.file_columns import SCHEMA_IN_FILE, type_in_others
 from gristmill.iterable.file_plan import FilePlan, Piece, StreamFile
@@ -121,7 +122,7 @@ def _columns(node: _Files, file: StreamFile, number: int) -> tuple[Features | No
     try:
         while (block := head.next()) is not None:
             if block.num_rows:
-                return block.table()[1], True
+                return features_for_empty(block.table()[1]), True
     finally:
         head.close()
     return None, False

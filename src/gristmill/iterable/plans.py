@@ -19,6 +19,7 @@ from gristmill.arguments import (
 from gristmill.calling.caller import Call
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.features.mixed import features_for_empty
 from gristmill.features.picking import check_features
 from gristmill.formatting import FormatSpec
 from gristmill.iterable.batching import Batch
@@ -267,4 +268,4 @@ def look_ahead(node: Node, epoch: int) -> Features:
             blocks.append(block)
     finally:
         stream.close()
-    return join(blocks).table()[1] if blocks else Features()
+    return features_for_empty(join(blocks).table()[1]) if blocks else Features()
