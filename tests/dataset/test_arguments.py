@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from gristmill.dataset import Dataset
+from gristmill.distributed import split_dataset_by_node
 from gristmill.errors import ColumnNotFoundError, FileFormatError, GristmillError, InvalidArgumentError
 from gristmill.table.arrow_file import write_arrow
 
@@ -36,6 +37,58 @@ def test_what_is_no_such_thing_is_refused_by_name(call, value):
 def test_seeds(seed):
     with pytest.raises(InvalidArgumentError, match="seed"):
         Dataset.from_dict({"a": [1, 2]}).shuffle(seed=seed)
+
+
+BELOW = {
+    "skip": (-1, lambda ds, n: ds.skip(n)),
+    "take": (-1, lambda ds, n: ds.take(n)),
+    "batch": (0, lambda ds, n: ds.batch(n)),
+    "iter": (0, lambda ds, n: ds.iter(n)),
+    "shard of none": (0, lambda ds, n: ds.shard(n, 0)),
+    "shard": (2, lambda ds, n: ds.shard(2, n)),
+    "map": (-1, lambda ds, n: ds.map(lambda row: row, num_proc=n)),
+    "filter": (-1, lambda ds, n: ds.filter(lambda row: True, num_proc=n)),
+    "train_test_split": (0, lambda ds, n: ds.train_test_split(test_size=n)),
+    "too large a split": (3, lambda ds, n: ds.train_test_split(test_size=n)),
+    "to_iterable_dataset": (0, lambda ds, n: ds.to_iterable_dataset(num_shards=n)),
+    "stream.skip": (-1, lambda ds, n: ds.to_iterable_dataset().skip(n)),
+    "stream.take": (-1, lambda ds, n: ds.to_iterable_dataset().take(n)),
+    "stream.repeat": (-1, lambda ds, n: ds.to_iterable_dataset().repeat(n)),
+    "stream.batch": (0, lambda ds, n: ds.to_iterable_dataset().batch(n)),
+    "stream.iter": (0, lambda ds, n: ds.to_iterable_dataset().iter(n)),
+    "stream.shuffle": (0, lambda ds, n: ds.to_iterable_dataset().shuffle(buffer_size=n)),
+    "stream.shard": (2, lambda ds, n: ds.to_iterable_dataset(num_shards=2).shard(2, n)),
+    "stream.set_epoch": (-1, lambda ds, n: ds.to_iterable_dataset().set_epoch(n)),
+    "rank": (2, lambda ds, n: split_dataset_by_node(ds, n, 2)),
+    "negative rank": (-1, lambda ds, n: split_dataset_by_node(ds.to_iterable_dataset(), n, 2)),
+    "world of none": (0, lambda ds, n: split_dataset_by_node(ds, 0, n)),
+}
+
+
+@pytest.mark.parametrize(("value", "call"), BELOW.values(), ids=BELOW)
+def test_numbers_out_of_range_are_refused_at_the_call(value, call):
+    """At the call, and not when rows are asked for, or by giving none, or never ending."""
+    with pytest.raises(InvalidArgumentError, match=f"={value} can't be used"):
+        call(Dataset.from_dict({"a": [1, 2]}), value)
+
+
+@pytest.mark.parametrize("size", [None, 0, -1])
+def test_batches_without_a_size_are_all_rows(size):
+    """As documented for `map` and `filter`."""
+    ds = Dataset.from_dict({"a": [1, 2, 3]})
+
+    def sizes(batch):
+        return {"n": [len(batch["a"])] * len(batch["a"])}
+
+    assert ds.map(sizes, batched=True, batch_size=size)["n"][:] == [3, 3, 3]
+    assert ds.map(sizes, batched=True, batch_size=size, num_proc=0)["n"][:] == [3, 3, 3]
+    stream = ds.to_iterable_dataset().map(sizes, batched=True, batch_size=size)
+    assert [row["n"] for row in stream] == [3, 3, 3]
+    kept = ds.filter(lambda batch: [len(batch["a"]) == 3] * 3, batched=True, batch_size=size)
+    assert kept["a"][:] == [1, 2, 3]
+    for wrong in (True, 1.0, "1"):
+        with pytest.raises(InvalidArgumentError, match="batch_size"):
+            ds.map(sizes, batched=True, batch_size=wrong)
 
 
 def test_numbers_far_too_large():

@@ -1016,14 +1016,36 @@ class Dataset(IndexableMixin, InfoMixin):
         return self._choose("select", parse_indices(indices, len(self)), new_fingerprint)
 
     def skip(self, n: int) -> Dataset:
-        """Leaves out the first `n` rows."""
-        n = whole_number("n", n)
-        return self._choose("select", range(min(max(n, 0), len(self)), len(self)))
+        """Leaves out the first `n` rows.
+
+        Args:
+            n: How many; beyond the last row, none are left.
+
+        Raises:
+            InvalidArgumentError: `n` is negative or no whole number.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2, 3]}).skip(1)["a"][:]
+            [2, 3]
+        """
+        n = whole_number("n", n, 0)
+        return self._choose("select", range(min(n, len(self)), len(self)))
 
     def take(self, n: int) -> Dataset:
-        """Keeps the first `n` rows only."""
-        n = whole_number("n", n)
-        return self._choose("select", range(min(max(n, 0), len(self))))
+        """Keeps the first `n` rows only.
+
+        Args:
+            n: How many; beyond the last row, all are kept.
+
+        Raises:
+            InvalidArgumentError: `n` is negative or no whole number.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2, 3]}).take(2)["a"][:]
+            [1, 2]
+        """
+        n = whole_number("n", n, 0)
+        return self._choose("select", range(min(n, len(self))))
 
     def shuffle(
         self,
