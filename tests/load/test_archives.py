@@ -17,6 +17,8 @@ from gristmill.errors import (
 )
 from gristmill.load import load_dataset
 from tests.files.test_archive_repeats import tar_of, zip_of
+from tests.files.test_archives import MAKERS
+from tests.files.test_compression import COMPRESS
 
 
 def zipped(**files: bytes) -> bytes:
@@ -177,6 +179,24 @@ def test_packed_files_are_known_by_content(tmp_path, streaming):
     (tmp_path / "a.jsonl").write_bytes(as_bytes("gz"))
     loaded = load_dataset("json", data_files=str(tmp_path / "a.jsonl"), split="train", streaming=streaming)
     assert list(loaded) == [{"x": 1}]
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_every_compression_is_known_by_content(tmp_path, kind):
+    (tmp_path / "a").write_bytes(COMPRESS[kind](b'{"x": 1}\n' * 3))
+    for streaming in (False, True):
+        loaded = load_dataset("json", data_files=str(tmp_path / "a"), split="train", streaming=streaming)
+        assert list(loaded) == [{"x": 1}] * 3
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_every_archive_is_known_by_content(tmp_path, kind):
+    """Its data files are the rows in natural order, whatever the archive is called and whatever lies beside them."""
+    files = {"d/b10.jsonl": b'{"x": 3}\n', "d/b9.jsonl": b'{"x": 1}\n{"x": 2}\n', "README": b"words"}
+    MAKERS[kind](tmp_path / "a", files)
+    for streaming in (False, True):
+        loaded = load_dataset("json", data_files=str(tmp_path / "a"), split="train", streaming=streaming)
+        assert list(loaded) == [{"x": 1}, {"x": 2}, {"x": 3}]
 
 
 @pytest.mark.parametrize("streaming", [False, True])
