@@ -18,7 +18,7 @@ from gristmill.errors import (
     RowIndexError,
     TransformError,
 )
-from gristmill.features import ClassLabel, Features, Value
+from gristmill.features import ClassLabel, Features, Json, Value
 from gristmill.fingerprint import disable_caching, enable_caching
 from gristmill.info import DatasetInfo
 from gristmill.splits import NamedSplit, Split
@@ -363,6 +363,16 @@ def test_columns_are_made_of_datasets_and_columns():
     assert made["a"]["b"] == column
     with pytest.raises(ColumnNotFoundError):
         Column(made, "zz")
+
+
+def test_columns_say_what_their_values_are():
+    made = Dataset.from_dict({"a": [{"b": 1}], "c": ["x"]}).cast_column("c", ClassLabel(names=["x"]))
+    assert made["a"].features == {"b": Value("int64")}
+    assert made["a"]["b"].features == Value("int64")
+    assert made.with_format("numpy")["c"].features == ClassLabel(names=["x"])
+    free = Dataset.from_dict({"a": [{"b": 1}]}, features=Features({"a": Json()}))
+    assert free["a"].features == Json()
+    assert free["a"]["b"].features is None
 
 
 def test_empty_arrays_choose_no_rows(ds):

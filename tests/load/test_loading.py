@@ -64,6 +64,36 @@ def test_a_folder(folder):
     assert origins[2] == {"source": str(folder), "revision": None, "file": "data/train-1.csv", "row_index": 0}
 
 
+def test_the_info_of_one_split_lists_the_others(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/train.csv").write_text("a\n1\n2\n3\n")
+    (tmp_path / "data/test.csv").write_text("a\n1\n")
+
+    def sizes(split, **options):
+        made = load_dataset(str(tmp_path / "data"), split=split, cache_dir=str(tmp_path / "cache"), **options)
+        assert made.info.splits is not None
+        return {name: (known.num_examples, known.num_bytes) for name, known in made.info.splits.items()}
+
+    # What is not prepared has no size yet.
+    assert sizes("test") == {"train": (0, 0), "test": (1, 8)}
+    assert sizes("train[:1]") == {"train": (3, 24), "test": (1, 8)}
+    assert sizes("test") == {"train": (3, 24), "test": (1, 8)}
+    assert sizes("test", filters=[("a", ">", 5)]) == {"train": (0, 0), "test": (0, 0)}
+
+
+def test_the_card_knows_the_sizes_of_splits_that_are_not_asked_for(tmp_path):
+    (tmp_path / "train.csv").write_text("a\n1\n2\n3\n")
+    (tmp_path / "test.csv").write_text("a\n1\n")
+    (tmp_path / "README.md").write_text(
+        "---\ndataset_info:\n  splits:\n  - name: train\n    num_bytes: 24\n    num_examples: 3\n"
+        "  - name: test\n    num_bytes: 8\n    num_examples: 1\n---\n"
+    )
+    made = load_dataset(str(tmp_path), split="test", cache_dir=str(tmp_path / "cache"))
+    assert made.info.splits is not None
+    assert list(made.info.splits) == ["train", "test"]
+    assert (made.info.splits["train"].num_examples, made.info.dataset_size) == (3, 8)
+
+
 def test_splits_and_slices(folder):
     load: Any = partial(load_dataset, str(folder))
     assert load(split="train")["a"][:] == [1, 2, 3]

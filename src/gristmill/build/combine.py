@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.build.folder_record import read_record
+from gristmill.build.keys import split_folder
 from gristmill.build.opening import OpenSplit, open_prepared
 from gristmill.build.prepare import prepare
 from gristmill.build.source import SplitSource
@@ -18,7 +21,7 @@ from gristmill.features import Features
 from gristmill.features.infer import unify_schemas
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
-from gristmill.splits import SplitDict
+from gristmill.splits import SplitDict, SplitInfo
 
 _log = get_logger(__name__)
 
@@ -61,17 +64,47 @@ def prepare_and_open(
     return opened
 
 
-def info_of(splits: Sequence[OpenSplit]) -> DatasetInfo:
+def splits_besides(
+    names: Sequence[str], sources: Mapping[str, SplitSource], cache: Path, said: SplitDict | None
+) -> dict[str, SplitInfo]:
+    """Gives what is known about splits that were not asked for, without preparing them.
+
+    Args:
+        names: The splits.
+        sources: Split -> what it is made of, as far as that was looked for.
+        cache: The datasets cache; what an earlier load prepared there is known.
+        said: What the card says of the sizes.
+
+    Returns:
+        Split -> what is known; sizes are 0 where nobody knows them.
+    """
+    found: dict[str, SplitInfo] = {}
+    for name in names:
+        told = None if said is None else said.get(name)
+        if told is None and name in sources:
+            source = sources[name]
+            # Absent, damaged, or being made right now: then it is not known yet.
+            with contextlib.suppress(FileError, FileFormatError):
+                record = read_record(split_folder(source, cache), source.source, source.revision)
+                told = (record.info.splits or SplitDict()).get(name)
+        found[name] = SplitInfo(name) if told is None else dataclasses.replace(told)
+    return found
+
+
+def info_of(splits: Sequence[OpenSplit], every: Mapping[str, SplitInfo] | None = None) -> DatasetInfo:
     """Joins what is known about splits of one dataset: their sizes add up, and each is listed.
 
     Args:
         splits: At least one.
+        every: All splits there are, in their order, if more than these are to be listed.
     """
     first = splits[0]
     entries = SplitDict(dataset_name=first.info.dataset_name)
     checksums: dict[str, Any] = {}
+    listed = {split.split.name: split.split for split in splits}
+    for entry in {**(every or {}), **listed}.values():
+        entries.add(entry)
     for split in splits:
-        entries.add(split.split)
         checksums.update(split.info.download_checksums or {})
     info = first.info._with(features=first.features, splits=entries, download_checksums=checksums or None)
     info.dataset_size = sum(split.info.dataset_size or 0 for split in splits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,19 @@ class Column(Sequence[Any]):
         [self._name] = check_columns(column_name, source.column_names)
         self._reader = source._reader
         self._rows = range(len(source))
+
+    @property
+    def features(self) -> Any:
+        """What the values are; None for a field of values of any type, such as `Json`.
+
+        Example:
+            >>> from gristmill.dataset import Dataset
+            >>> column = Dataset.from_dict({"a": [{"b": 1}]})["a"]
+            >>> column.features, column["b"].features
+            ({'b': Value('int64')}, Value('int64'))
+        """
+        known = self.source.features
+        return known.get(self.column_name) if isinstance(known, Mapping) else None
 
     def __len__(self) -> int:
         return len(self._rows)

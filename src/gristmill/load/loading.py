@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gristmill.arguments import skips_errors
-from gristmill.build.combine import info_of
+from gristmill.build.combine import info_of, splits_besides
 from gristmill.builder.shaping import shape, split_names
 from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
@@ -223,9 +223,16 @@ def load_dataset(
         if checks is VerificationMode.ALL_CHECKS:
             check_files([found.sources[name] for name in opened if name in found.sources])
     # Filters and options of the reader may leave rows out.
-    if checks is not VerificationMode.NO_CHECKS and request.filters is None and not request.options:
+    is_whole = request.filters is None and not request.options
+    if checks is not VerificationMode.NO_CHECKS and is_whole:
         check_splits(found.info.splits, found.known, opened)
-    info = info_of(list(opened.values())) if opened else found.info
+    info = found.info
+    if opened:
+        said = found.info.splits if is_whole else None
+        besides = [name for name in found.known if name not in opened]
+        others = splits_besides(besides, found.sources, settings.cache, said)
+        ordered = {name: others.get(name) or opened[name].split for name in found.known}
+        info = info_of(list(opened.values()), ordered)
     return shape(opened, info, wanted, found.known, found.where)
 
 
