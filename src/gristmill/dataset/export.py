@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from gristmill.dataset.sharding import Sharding
 from gristmill.engine import Context, Task, run_tasks
-from gristmill.errors import InvalidArgumentError
+from gristmill.errors import DataError, InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.columnless import with_metadata
 from gristmill.features.schema import schema_metadata
-from gristmill.files.atomic import give_name, temporary_name
+from gristmill.files.atomic import give_name, sweep, temporary_name
 from gristmill.files.borders import writing
 from gristmill.files.compression import compression_suffix
 from gristmill.files.remote import local_path, upload_files
@@ -82,9 +82,14 @@ class _Writer:
     options: Mapping[str, Any]
 
     def to(self, target: Any, rows: tuple[int, int] | None = None) -> int:
-        return get_writer(self.format)(
-            self._batches(rows or (0, self.view.num_rows)), target, schema=self.schema, **self.options
-        )
+        rows = rows or (0, self.view.num_rows)
+        try:
+            return get_writer(self.format)(self._batches(rows), target, schema=self.schema, **self.options)
+        except DataError as error:
+            # A writer counts the rows of its file.
+            if error.is_located or error.row_in_block is None:
+                raise
+            raise error.located(None, error.row_in_block + rows[0]) from error.__cause__
 
     def __call__(self, argument: tuple[int, int], output: Path, context: Context) -> None:
         self.to(output, argument)
@@ -125,6 +130,7 @@ def _write_shards(
             for entry in local.parent.iterdir():
                 if old.fullmatch(entry.name) and entry.name not in names:
                     entry.unlink()
+            sweep(local.parent)
         return size
 
 
