@@ -214,6 +214,34 @@ def test_types_are_kept_where_values_fit():
     assert ds.map(lambda row: {"y": "other"})[0]["y"] == "other"
 
 
+@pytest.mark.parametrize("num_proc", [None, 2])
+def test_what_is_no_class_of_its_column_is_refused(num_proc):
+    label = ClassLabel(names=["n", "p"])
+    features = Features({"y": label, "l": List(label), "s": {"k": label}})
+    ds = Dataset.from_dict({"y": [0, 1], "l": [[0], [1]], "s": [{"k": 0}, {"k": 1}]}, features=features)
+    for name, made, where in [
+        ("y", lambda row: {"y": row["y"] * 7}, "y"),
+        ("l", lambda row: {"l": [0, row["y"] * 7]}, r"l\[\]"),
+        ("s", lambda row: {"s": {"k": row["y"] * 7}}, r"s\.k"),
+    ]:
+        with pytest.raises(
+            TransformOutputError, match=f'row 1, column "{where}": the label 7 is out of range'
+        ):
+            ds.map(made, num_proc=num_proc)
+        with pytest.raises(TransformOutputError, match="features="):
+            ds.map(
+                lambda rows, name=name, made=made: {name: [made({"y": y})[name] for y in rows["y"]]},
+                batched=True,
+            )
+    flipped = ds.map(lambda row: {"y": 1 - row["y"], "l": [-1], "s": None}, num_proc=num_proc)
+    assert flipped.features == features
+    assert flipped.to_list() == [{"y": 1, "l": [-1], "s": None}, {"y": 0, "l": [-1], "s": None}]
+    numbers = ds.select_columns("y").map(
+        lambda row: {"y": row["y"] * 7}, features=Features({"y": Value("int64")})
+    )
+    assert numbers["y"][:] == [0, 7]
+
+
 def test_types_widen_over_all_batches():
     ds = Dataset.from_dict({"a": list(range(3000))})
 

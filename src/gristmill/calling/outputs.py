@@ -20,7 +20,7 @@ from gristmill.errors import CastError, SchemaConflictError, TransformOutputErro
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
 from gristmill.features.columnless import concat_tables, without_columns
-from gristmill.features.convert import from_arrow_type
+from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.kinds import ClassLabel
 from gristmill.features.mixed import array_of_mixed
 from gristmill.features.value_types import alike_in, types_of
@@ -42,6 +42,7 @@ class Outputs:
         types: The type to try first for each column: the original one, then the one found so far.
         labels: The features of columns that say more than a type does (names of classes, shapes, `Json`); new values of
             such a column are stored as it says, if they fit.
+        classes: The features of columns with class labels in them: new values that are stored as ids are checked.
         mixed: Values without a common type become `Json`; else they are an error.
         kept: Columns that stay in their files if the function gives back the very values it was given.
         removed: Columns that the function deleted from the row it was given.
@@ -53,6 +54,7 @@ class Outputs:
     features: Mapping[str, Any] | None
     types: dict[str, pa.DataType]
     labels: Mapping[str, Any]
+    classes: Mapping[str, Any] = field(default_factory=dict)
     mixed: bool = False
     kept: frozenset[str] = frozenset()
     removed: set[str] = field(default_factory=set)
@@ -215,10 +217,23 @@ class Outputs:
 
     def _stored(self, name: str, values: Any, start: int) -> Any:
         try:
-            return self._array(name, values, start)
+            array = self._array(name, values, start)
         except (SchemaConflictError, CastError) as error:
             raise TransformOutputError(
                 f"{self.name} returned values that can't be stored together: {error}"
+            ) from error
+        feature = self.classes.get(name)
+        if feature is not None and array.type == to_arrow_type(feature):
+            self._check_classes(name, array, feature, start)
+        return array
+
+    def _check_classes(self, name: str, array: Any, feature: Any, start: int) -> None:
+        try:
+            cast_array(array, feature, column=name, first_row=start)
+        except CastError as error:
+            raise TransformOutputError(
+                f"{self.name} returned what is no class of its column: {error} "
+                "If it is to hold other numbers, say so with features=."
             ) from error
 
     def _array(self, name: str, values: Any, start: int) -> Any:

@@ -125,7 +125,9 @@ class MapJob(CallingJob):
         schema = caller.view.schema
         types = {field.name: field.type for field in schema} if self.keep_types else {}
         kept = frozenset(self.kept if self.keep_types and self.features is None else ())
-        outputs = Outputs(caller.name, self.features, types, self._labels(), self.mixed, kept)
+        outputs = Outputs(
+            caller.name, self.features, types, self._labels(), self._classes(), self.mixed, kept
+        )
         size = self.unit if caller.batched else caller.view.block_rows()
         one_to_one = True
         for begin in range(start, stop, size):
@@ -175,6 +177,11 @@ class MapJob(CallingJob):
             if isinstance(item, ClassLabel | AnyArray) or needs_encoding(item)
         }
 
+    def _classes(self) -> dict[str, Any]:
+        if not self.keep_types or self.features is not None:
+            return {}  # those asked for are checked where values are stored
+        return {name: item for name, item in self.caller.features.items() if _has_classes(item)}
+
     def _check_complete(self, table: pa.Table, outputs: Outputs, start: int, rows: int) -> None:
         if outputs.replaces:
             return
@@ -219,6 +226,13 @@ def batch_unit(caller: Caller, batch_size: int | None) -> int:
         return 1
     size = 0 if batch_size is None else whole_number("batch_size", batch_size)
     return size if size > 0 else max(1, caller.view.num_rows)
+
+
+def _has_classes(feature: Any) -> bool:
+    if isinstance(feature, Mapping):
+        return any(map(_has_classes, feature.values()))
+    items = getattr(feature, "feature", None)
+    return isinstance(feature, ClassLabel) or (items is not None and _has_classes(items))
 
 
 def _facts(outputs: Outputs, one_to_one: bool) -> dict[bytes, bytes]:
