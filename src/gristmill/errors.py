@@ -163,13 +163,16 @@ def shorten(value: object, limit: int = 120) -> str:
 
 
 def place(
-    file: object = None, row: int | None = None, column: str | None = None, line: int | None = None
+    file: object = None,
+    row: int | str | None = None,
+    column: str | None = None,
+    line: int | None = None,
 ) -> str:
     """Words a position in data: the same order and spelling in every message.
 
     Args:
         file: Path or URL, if known.
-        row: Row index counted from 0, if known.
+        row: Row index counted from 0, if known, with words behind it if it needs some.
         column: Column name or dotted path, if known.
         line: Line of a text file counted from 1, if known.
 
@@ -257,10 +260,15 @@ class DataError(GristmillError, ValueError):
     """Something in the data is wrong.
 
     Attributes:
-        index: Place of the value among those that were read together, where the row is not known yet; see `in_rows`.
+        index: Place of the value among those that were read together, where the row is not known yet; see `in_rows`
+            and `located`.
+        is_located: Whether it is known where the value lies.
     """
 
     index: int | None = None
+    is_located: bool = False
+    _row: int | None = None
+    _said: dict[str, Any] | None = None
 
     def in_rows(self, rows: Any) -> DataError:
         """Gives the error with the row, if it only knew the place among rows read together.
@@ -268,7 +276,12 @@ class DataError(GristmillError, ValueError):
         Args:
             rows: The rows read, a sequence or vector of their numbers.
         """
-        return self if self.index is None else type(self)(f"row {int(rows[self.index])}, {self}")
+        if self.index is None:
+            return self
+        row = int(rows[self.index])
+        error: DataError = self.located(None, row)
+        error._row, error.is_located = row, False
+        return error
 
     @classmethod
     def at(
@@ -292,9 +305,37 @@ class DataError(GristmillError, ValueError):
             remedy: What the user can do, as a sentence.
         """
         where = place(file, row, column, line)
-        return cls(
+        error = cls(
             (f"{where}: " if where else "") + problem.rstrip(".") + "." + (f" {remedy}" if remedy else "")
         )
+        error._row, error.is_located = row, file is not None
+        error._said = {"problem": problem, "column": column, "line": line, "remedy": remedy}
+        return error
+
+    def located(self, file: object, row: int | str | None) -> DataError:
+        """Gives the error with the place of the value, where it only knew the one among rows read together.
+
+        Args:
+            file: Path or URL, if known.
+            row: Its row there, with words if it needs some; None if nobody counted.
+
+        Example:
+            >>> str(CastError.at("too large", row=3, column="n").located("b.csv", 1003))
+            'b.csv, row 1003, column "n": too large.'
+        """
+        error: DataError
+        if self._said is not None:
+            error = type(self).at(file=file, row=row, **self._said)  # type: ignore[arg-type]  # only shown
+        else:
+            where = place(file, row)
+            error = type(self)(f"{where}, {self}" if where else str(self))
+        error._row, error.is_located = None, True
+        return error
+
+    @property
+    def row_in_block(self) -> int | None:
+        """The row that the error names, among those read together, if it names one."""
+        return self.index if self._row is None else self._row
 
 
 class FileFormatError(DataError):
@@ -396,13 +437,35 @@ class TransformError(GristmillError, RuntimeError):
 
     If the function raised, the error is an instance of that exception's class as well (`also`), so that an ``except``
     written for the function's own exception still catches it.
+
+    Attributes:
+        first_row: Number of the row that it names, or of the first one.
     """
+
+    first_row: int | None = None
 
     @classmethod
     def from_rows(cls, function: str, first: int, last: int, problem: str) -> TransformError:
         """Words the error with the function's name and the rows it was given."""
         rows = f"row {first}" if first == last else f"rows {first} to {last}"
-        return cls(f"{function} failed on {rows}: {problem}")
+        return cls(f"{function} failed on {rows}: {problem}").about(first)
+
+    def about(self, row: int) -> TransformError:
+        """Keeps the number of the row that the error names, or of the first one."""
+        self.first_row = row
+        return self
+
+    def comes_from(self, row: int, where: object) -> TransformError:
+        """Says in the error where a row comes from that it knows by its number in the stream.
+
+        Example:
+            >>> print(TransformError.from_rows("f", 7, 7, "no").comes_from(7, "row 3 of b.csv"))
+            f failed on row 7: no. Row 7 is row 3 of b.csv.
+        """
+        text = str(self)
+        end = "" if text.endswith((".", "!", "?")) else "."
+        self.args = (f"{text}{end} Row {row} is {where}.", *self.args[1:])
+        return self
 
     def also(self, cause: BaseException) -> TransformError:
         """Gives this error as one that is an instance of the cause's class too, with the cause's attributes.
@@ -425,6 +488,7 @@ class TransformError(GristmillError, RuntimeError):
             both: Callable[[str], TransformError] = _both((type(self), type(cause)))
             error = both(str(self))
             error.__dict__.update(vars(cause))
+            error.first_row = self.first_row
         except TypeError:  # a class that can't be derived from, or whose memory layout is its own
             return self
         return error

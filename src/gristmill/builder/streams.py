@@ -15,6 +15,7 @@ from gristmill.errors import SplitNotFoundError
 from gristmill.iterable import IterableDataset, IterableDatasetDict
 from gristmill.iterable.block import Block, Columns
 from gristmill.iterable.node import Node, State, Stream
+from gristmill.iterable.origin import Run
 from gristmill.iterable.sources import Generated
 from gristmill.splits import NamedSplit
 from gristmill.table.making import describe
@@ -110,7 +111,9 @@ class _TableStream(Stream):
             table = next(self._tables, None)
             if table is not None:
                 self._table += 1
-                return Columns.of_table(*describe(table, self._node.features))
+                # A number of the table's: rows of those before it were not counted where they were skipped.
+                origin = Run(f"table {self._table - 1} of {self._node.name}", 0, is_file=False)
+                return Columns.of_table(*describe(table, self._node.features), origin)
             self._close_tables()
             self._shard, self._table = self._shard + 1, 0
         return None

@@ -14,6 +14,7 @@ from gristmill.errors import TransformOutputError, shorten
 from gristmill.features.build import array_from_values
 from gristmill.formatting import LazyBatch
 from gristmill.iterable.block import Block, Columns, Row, gathered, join, parts_of
+from gristmill.iterable.origin import Origin, Run
 from gristmill.table.selection import IndexVector
 
 
@@ -57,8 +58,8 @@ def _of_any(name: str, answer: Any, given: Any, row: Block, removed: Sequence[st
     if table is None:
         raise TransformOutputError(
             f"{name} returned {shorten(answer)} (row {number}); return a dict for every row."
-        )
-    return Columns.of_table(table)
+        ).about(number)
+    return Columns.of_table(table, origin=row.origin if table.num_rows == 1 else None)
 
 
 def _of_part(
@@ -87,7 +88,7 @@ def _of_part(
             continue
         _check_keys(name, names, answers[rows[0]][2])
         new = {key: [answers[at][0][key] for at in rows] for key in names}
-        columns = Columns({**base.columns, **new}, len(rows), _of_arrow(base, new))
+        columns = Columns({**base.columns, **new}, len(rows), _of_arrow(base, new), base.origin)
         yield np.array(rows, np.int64), columns
     if given_back:
         changed = [answers[at][0] for at in given_back]
@@ -105,7 +106,7 @@ def _check_keys(name: str, names: Sequence[Any], row: int) -> None:
     if odd is not None:
         raise TransformOutputError(
             f"{name} returned a dict with the key {odd!r} (row {row}); column names are strings."
-        )
+        ).about(row)
 
 
 def _of_changed_rows(
@@ -138,7 +139,8 @@ def _of_changed_rows(
                 for key, same in zip(names, pattern.tolist(), strict=True)
             }
             new = {key: None for key, same in zip(names, pattern.tolist(), strict=True) if not same}
-            yield here[chosen] if len(names) else here, Columns(columns, len(chosen), _of_arrow(part, new))
+            changed = Columns(columns, len(chosen), _of_arrow(part, new), several.origin)
+            yield here[chosen] if len(names) else here, changed
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -200,7 +202,7 @@ def of_batch(name: str, answer: Any, block: Block, removed: Sequence[str], start
             raise TransformOutputError(
                 f"{name} returned {shorten(answer)} (row {start}), not a dict of columns or None."
             )
-        return Columns.of_table(table)
+        return Columns.of_table(table, origin=_origin_of_answer(name, block, table.num_rows))
     new = {key: _column(name, key, values, start) for key, values in answer.items()}
     lengths = {key: len(values) for key, values in new.items()}
     if len(set(lengths.values())) > 1:
@@ -210,7 +212,11 @@ def of_batch(name: str, answer: Any, block: Block, removed: Sequence[str], start
     if not new:
         return kept
     rows = next(iter(lengths.values()))
-    by_column = kept if isinstance(kept, Columns) else kept.columns() or Columns.of_table(*kept.table())
+    by_column = (
+        kept
+        if isinstance(kept, Columns)
+        else kept.columns() or Columns.of_table(*kept.table(), origin=kept.origin)
+    )
     stay = by_column.without(list(new))
     if rows != block.num_rows and stay.columns:
         left = stay.names[:10]
@@ -221,7 +227,18 @@ def of_batch(name: str, answer: Any, block: Block, removed: Sequence[str], start
         )
     order = {**dict.fromkeys(by_column.columns), **dict.fromkeys(new)}
     columns = {key: new[key] if key in new else by_column.columns[key] for key in order}
-    return Columns(columns, rows, _of_arrow(by_column, new))
+    origin = _origin_of_answer(name, block, rows)
+    return Columns(columns, rows, _of_arrow(by_column, new), origin)
+
+
+def _origin_of_answer(name: str, block: Block, rows: int) -> Origin | None:
+    """Says where rows of a batch's answer come from: as many as were given are those that were given."""
+    if rows == block.num_rows or block.origin is None:
+        return block.origin
+    place = block.origin.at(0)
+    return (
+        None if place is None else Run(f"what {name} returned for the rows from {place} on", 0, is_file=False)
+    )
 
 
 def _column(name: str, key: Any, values: Any, start: int) -> Any:

@@ -119,13 +119,14 @@ def joined(block: Block, bounds: IndexVector) -> Block:
         else:
             columns[name] = [values[start:stop] for start, stop in pairs]
     features = {name: List(block.feature(name)) for name, v in block.columns.items() if is_arrow(v)}
-    return Columns(columns, len(pairs), features)
+    origin = None if block.origin is None else block.origin.take(bounds[:-1])
+    return Columns(columns, len(pairs), features, origin)
 
 
 def _one_batch(rows: Block) -> Block:
     if isinstance(rows, Columns):
         return joined(rows, np.array([0, rows.num_rows], np.int64))
-    return Examples.of_rows([_row_of_lists(rows.rows())])
+    return Examples.of_rows([_row_of_lists(rows.rows())], rows.origin)
 
 
 def _row_of_lists(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from gristmill.features import Features
 from gristmill.features.build import table_from_rows
 from gristmill.iterable.columnar import Columns, Row, check_names, is_arrow
+from gristmill.iterable.origin import Origin, grouped_origins, joined_origins
 from gristmill.table.selection import IndexVector
 
 __all__ = ["Block", "Columns", "Examples", "Row", "gathered", "is_arrow", "join", "parts_of"]
@@ -38,19 +39,24 @@ class Examples:
         self.num_rows = len(group)
 
     @staticmethod
-    def of_rows(rows: Sequence[Row]) -> Block:
-        """Makes a block of dicts of Python objects."""
+    def of_rows(rows: Sequence[Row], origin: Origin | None = None) -> Block:
+        """Makes a block of dicts of Python objects, which come from `origin`."""
         groups: dict[tuple[str, ...], list[int]] = {}
         for number, row in enumerate(rows):
             groups.setdefault(tuple(row), []).append(number)
-        parts = [
-            (
-                np.array(numbers, np.int64),
-                Columns({name: [rows[number][name] for number in numbers] for name in names}, len(numbers)),
-            )
-            for names, numbers in groups.items()
-        ]
+        parts = []
+        for names, numbers in groups.items():
+            here = np.array(numbers, np.int64)
+            columns = {name: [rows[number][name] for number in numbers] for name in names}
+            whole = origin is None or len(numbers) == len(rows)
+            mine = origin if origin is None or whole else origin.take(here)
+            parts.append((here, Columns(columns, len(numbers), None, mine)))
         return gathered(parts, len(rows))
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the rows come from, if known."""
+        return grouped_origins([group.origin for group in self._groups], self._group, self._place)
 
     def parts(self) -> list[tuple[IndexVector, Columns]]:
         """Gives rows that have the same columns, each time with their places in this block."""
@@ -120,7 +126,7 @@ class Examples:
         names = parts[0][1].names if parts else []
         if any(part.columns.keys() != set(names) for _, part in parts):
             return None
-        return Columns({name: self.values(name) for name in names}, self.num_rows)
+        return Columns({name: self.values(name) for name in names}, self.num_rows, None, self.origin)
 
 
 Block = Columns | Examples
@@ -198,7 +204,10 @@ def _concatenated(several: Sequence[Columns]) -> Columns:
     if len(several) == 1:
         return first
     columns = {name: _joined([part.columns[name] for part in several]) for name in first.columns}
-    return Columns(columns, sum(part.num_rows for part in several), first.features)
+    sizes = [part.num_rows for part in several]
+    return Columns(
+        columns, sum(sizes), first.features, joined_origins(sizes, [part.origin for part in several])
+    )
 
 
 def _joined(pieces: list[Any]) -> Any:

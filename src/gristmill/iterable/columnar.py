@@ -20,6 +20,7 @@ from gristmill.features.cast import cast_array
 from gristmill.features.columnless import without_columns
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.formatting.python_rows import PythonFormatter, make_rows
+from gristmill.iterable.origin import Origin, locating
 from gristmill.table.gather import gather
 from gristmill.table.selection import IndexVector
 
@@ -33,36 +34,45 @@ class Columns:
         columns: The values of each column: a `pyarrow.ChunkedArray`, or any sequence of one object a row.
         num_rows: How many rows.
         features: The feature of Arrow columns that say more than their type.
+        origin: Where the rows come from, if known.
     """
 
-    __slots__ = ("_columns", "_table", "features", "num_rows")
+    __slots__ = ("_columns", "_table", "features", "num_rows", "origin")
 
     def __init__(
-        self, columns: Mapping[str, Any], num_rows: int, features: Mapping[str, Any] | None = None
+        self,
+        columns: Mapping[str, Any],
+        num_rows: int,
+        features: Mapping[str, Any] | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self._columns: dict[str, Any] | None = dict(columns)
         self._table: pa.Table | None = None
         self.num_rows = num_rows
         self.features = features or {}
+        self.origin = origin
 
     @classmethod
-    def of_table(cls, table: pa.Table, features: Mapping[str, Any] | None = None) -> Columns:
+    def of_table(
+        cls, table: pa.Table, features: Mapping[str, Any] | None = None, origin: Origin | None = None
+    ) -> Columns:
         """Makes a block of a table.
 
         Args:
             table: The rows.
             features: The feature of each column; by its schema if left out.
+            origin: Where the rows come from, if known.
         """
         if features is None:
             features = Features.from_arrow_schema(table.schema)
         if not table.num_columns:  # Arrow forgets the number of rows where such a table is cut or changed
-            return cls({}, table.num_rows, features)
-        return cls._over(table.replace_schema_metadata(None), features)
+            return cls({}, table.num_rows, features, origin)
+        return cls._over(table.replace_schema_metadata(None), features, origin)
 
     @classmethod
-    def _over(cls, table: pa.Table, features: Mapping[str, Any]) -> Columns:
+    def _over(cls, table: pa.Table, features: Mapping[str, Any], origin: Origin | None) -> Columns:
         # A table is cut at once, where columns are cut one by one.
-        made = cls({}, table.num_rows, features)
+        made = cls({}, table.num_rows, features, origin)
         made._columns, made._table = None, table
         return made
 
@@ -88,13 +98,14 @@ class Columns:
         """Gives the rows from `start` to before `stop`; Arrow columns share their memory."""
         if start == 0 and stop == self.num_rows:
             return self
+        origin = None if self.origin is None else self.origin.slice(start)
         if self._table is not None:
-            return Columns._over(self._table.slice(start, stop - start), self.features)
+            return Columns._over(self._table.slice(start, stop - start), self.features, origin)
         cut = {
             name: values.slice(start, stop - start) if is_arrow(values) else values[start:stop]
             for name, values in self.columns.items()
         }
-        return Columns(cut, stop - start, self.features)
+        return Columns(cut, stop - start, self.features, origin)
 
     def take(self, rows: IndexVector) -> Columns:
         """Gives rows in the order asked for."""
@@ -107,7 +118,8 @@ class Columns:
             name: taken[name] if name in taken else _chosen(values, rows)
             for name, values in self.columns.items()
         }
-        return Columns(columns, len(rows), self.features)
+        origin = None if self.origin is None else self.origin.take(rows)
+        return Columns(columns, len(rows), self.features, origin)
 
     def choose(self, names: Sequence[str]) -> Columns:
         """Keeps some columns, in the order given.
@@ -118,7 +130,9 @@ class Columns:
         for name in names:
             if name not in self.columns:
                 raise ColumnNotFoundError.from_name(name, self.columns)
-        return Columns({name: self.columns[name] for name in names}, self.num_rows, self.features)
+        return Columns(
+            {name: self.columns[name] for name in names}, self.num_rows, self.features, self.origin
+        )
 
     def without(self, names: Sequence[str]) -> Columns:
         """Leaves out some columns; those that are not there do no harm."""
@@ -135,9 +149,8 @@ class Columns:
             if name not in self.columns:
                 raise ColumnNotFoundError.from_name(name, self.columns)
         columns = {mapping.get(name, name): values for name, values in self.columns.items()}
-        return Columns(
-            columns, self.num_rows, {mapping.get(name, name): item for name, item in self.features.items()}
-        )
+        features = {mapping.get(name, name): item for name, item in self.features.items()}
+        return Columns(columns, self.num_rows, features, self.origin)
 
     def table(self, features: Features | None = None) -> tuple[pa.Table, Features]:
         """Gives the rows as a table.
@@ -205,7 +218,8 @@ class Columns:
             raise ColumnNotFoundError.from_name(name, self.columns)
         values = self.columns[name]
         if is_arrow(values):
-            return PythonFormatter({name: self.feature(name)}).column(name, values)
+            formatter = PythonFormatter({name: self.feature(name)})
+            return locating(formatter.column, self.origin, name, values)
         return values if isinstance(values, list) else list(values)
 
     def rows(self) -> list[Row]:

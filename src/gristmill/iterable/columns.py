@@ -9,7 +9,8 @@ from typing import Any
 from gristmill.features import Features
 from gristmill.features.picking import pick_features, rename_features
 from gristmill.iterable.block import Block, Columns, gathered, parts_of
-from gristmill.iterable.node import BlockStream, Node, OneToOne, State, Stream
+from gristmill.iterable.node import BlockStream, CountingStream, Node, OneToOne, State, Stream
+from gristmill.iterable.origin import locating
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,11 @@ class Cast(_EachBlock):
     def change(self, block: Block) -> Block:
         """Casts the columns."""
         table, features = block.table(self.features)
-        return Columns.of_table(table, features)
+        return Columns.of_table(table, features, block.origin)
+
+    def open(self, epoch: int, state: State = None) -> Stream:
+        """Starts reading."""
+        return CountingStream(self.child, epoch, state, self.change)
 
 
 @dataclass(frozen=True)
@@ -129,13 +134,20 @@ class CastColumn(_EachBlock):
 
     def change(self, block: Block) -> Block:
         """Casts the column."""
-        parts = [(rows, self._cast(part)) for rows, part in parts_of(block)]
+        parts = [
+            (rows, self._cast(part) if part is block else locating(self._cast, part.origin, part))
+            for rows, part in parts_of(block)
+        ]
         return gathered(parts, block.num_rows)
+
+    def open(self, epoch: int, state: State = None) -> Stream:
+        """Starts reading."""
+        return CountingStream(self.child, epoch, state, self.change)
 
     def _cast(self, block: Columns) -> Columns:
         table, features = block.choose([self.name]).table(Features({self.name: self.feature}))
         columns = {**block.columns, self.name: table.column(0)}
-        return Columns(columns, block.num_rows, {**block.features, **features})
+        return Columns(columns, block.num_rows, {**block.features, **features}, block.origin)
 
 
 @dataclass(frozen=True)
@@ -151,7 +163,7 @@ class Describe(_EachBlock):
     def change(self, block: Block) -> Block:
         """Puts the features in place of those there were."""
         if isinstance(block, Columns):
-            return Columns(block.columns, block.num_rows, self.features)
+            return Columns(block.columns, block.num_rows, self.features, block.origin)
         return block
 
 

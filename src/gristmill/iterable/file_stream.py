@@ -22,6 +22,7 @@ from gristmill.iterable.block import Block, Columns, Examples, gathered, parts_o
 from gristmill.iterable.file_columns import columns_of_others, type_in_others
 from gristmill.iterable.file_plan import FilePlan, Piece
 from gristmill.iterable.node import State, Stream
+from gristmill.iterable.origin import Origin, Run
 from gristmill.iterable.readers_ahead import MOST_AHEAD, ReadersAhead, how_many
 from gristmill.table.selection import IndexVector
 
@@ -74,7 +75,8 @@ class FileStream(Stream):
             for position, read in self._batches:
                 if _is_behind(piece, position):
                     break
-                block = _block(read, self._node.features)
+                row = position.row if self._is_exact else None
+                block = _block(read, self._node.features, Run(self._node.files[piece.file].name, row))
                 if self._node.columns is not None and self._node.features is None:
                     if self._first:
                         self._check_columns(piece, block)
@@ -260,19 +262,23 @@ def _completed(block: Columns, names: Sequence[str]) -> Columns:
     if block.names == list(names):
         return block
     nothing = pa.chunked_array([pa.nulls(block.num_rows)])
-    return Columns({name: block.columns.get(name, nothing) for name in names}, block.num_rows, block.features)
+    columns = {name: block.columns.get(name, nothing) for name in names}
+    return Columns(columns, block.num_rows, block.features, block.origin)
 
 
-def _block(rows: LooseRows, features: Features | None) -> Block:
+def _block(rows: LooseRows, features: Features | None, origin: Origin) -> Block:
     """Makes a block of what a format read."""
     if len(rows.parts) == 1 and isinstance(rows.parts[0][1], pa.RecordBatch):
-        return Columns.of_table(pa.Table.from_batches([rows.parts[0][1]]), features)
+        return Columns.of_table(pa.Table.from_batches([rows.parts[0][1]]), features, origin)
     parts: list[tuple[IndexVector, Columns]] = []
     for places, part in rows.parts:
         if isinstance(part, pa.RecordBatch):
-            parts.append((places, Columns.of_table(pa.Table.from_batches([part]), features)))
+            table = pa.Table.from_batches([part])
+            parts.append((places, Columns.of_table(table, features, origin.take(places))))
         else:
-            parts += [(places[at], several) for at, several in parts_of(Examples.of_rows(part))]
+            parts += [
+                (places[at], several) for at, several in parts_of(Examples.of_rows(part, origin.take(places)))
+            ]
     return gathered(parts, rows.num_rows)
 
 

@@ -12,7 +12,8 @@ from gristmill.features.align import align_features
 from gristmill.features.cast import cast_table
 from gristmill.iterable.block import Block, Columns, Examples
 from gristmill.iterable.cursor import Cursor
-from gristmill.iterable.node import BlockStream, Node, OneToOne, State, Stream
+from gristmill.iterable.node import CountingStream, Node, OneToOne, State, Stream
+from gristmill.iterable.origin import locating
 
 _ROWS = 1000
 
@@ -29,11 +30,11 @@ class Align(OneToOne):
 
     def open(self, epoch: int, state: State = None) -> Stream:
         """Starts reading."""
-        return BlockStream(self.child.open(epoch, state), self._aligned)
+        return CountingStream(self.child, epoch, state, self._aligned)
 
     def _aligned(self, block: Block) -> Block:
         table, _ = block.table()
-        return Columns.of_table(cast_table(table, self.features), self.features)
+        return Columns.of_table(cast_table(table, self.features), self.features, block.origin)
 
 
 def aligned(nodes: Sequence[Node]) -> tuple[tuple[Node, ...], Features | None]:
@@ -233,6 +234,7 @@ class _SideStream(Stream):
         return self._beside([block for block in blocks if block is not None], rows)
 
     def _beside(self, blocks: list[Block], rows: int) -> Block:
+        origin = blocks[0].origin  # one of several, and enough to find the row by
         by_column = [block if isinstance(block, Columns) else block.columns() for block in blocks]
         columns: dict[str, Any] = {}
         features: dict[str, Any] = {}
@@ -242,7 +244,8 @@ class _SideStream(Stream):
                     [
                         {name: value for row in several for name, value in row.items()}
                         for several in zip(*(one.rows() for one in blocks), strict=True)
-                    ]
+                    ],
+                    origin,
                 )
             twice = [name for name in block.columns if name in columns]
             if twice:
@@ -251,11 +254,11 @@ class _SideStream(Stream):
                 )
             columns.update(block.columns)
             features.update(block.features)
-        made = Columns(columns, rows, features)
+        made = Columns(columns, rows, features, origin)
         if self._node.features is None or len(columns) == len(self._node.features):
             return made
-        table = cast_table(made.table()[0], self._node.features)
-        return Columns.of_table(table, self._node.features)
+        table = locating(cast_table, origin, made.table()[0], self._node.features)
+        return Columns.of_table(table, self._node.features, origin)
 
     def state(self) -> State:
         return [cursor.state() for cursor in self._cursors]

@@ -19,6 +19,7 @@ from gristmill.iterable.block import Block, Columns
 from gristmill.iterable.columnar import check_names
 from gristmill.iterable.cursor import Cursor
 from gristmill.iterable.node import Node, Over, State, Stream
+from gristmill.iterable.origin import locating
 from gristmill.iterable.pacing import MOST_ROWS, Pace
 from gristmill.iterable.seen import Seen, batch_in, column_in, rows_in
 from gristmill.logging import get_logger
@@ -106,7 +107,9 @@ class Map(_Calling):
 
     def after_rows(self, found: list[Any], given: list[Any], block: Block, start: int) -> Block:
         """Puts the answers beside the columns that stay."""
-        return self._described(answers.of_rows(self.call.name, found, given, block, self.removed, start))
+        return self._described(
+            answers.of_rows(self.call.name, found, given, block, self.removed, start), start
+        )
 
     def after_batch(self, found: Any, block: Block, start: int) -> Block:
         """Puts the columns of the answer beside those that stay."""
@@ -115,8 +118,11 @@ class Map(_Calling):
             check_names(after.columns, self.features)
         return self._described(after)
 
-    def _described(self, block: Block) -> Block:
-        return block if self.features is None else Columns.of_table(*block.table(self.features))
+    def _described(self, block: Block, start: int | None = None) -> Block:
+        if self.features is None:
+            return block
+        table, features = locating(block.table, block.origin, self.features, counted=start)
+        return Columns.of_table(table, features, block.origin)
 
 
 @dataclass(frozen=True)
@@ -175,12 +181,15 @@ class _CallStream(Stream):
         self._row += block.num_rows
         try:
             found = node.call.on_batch(self._batch(block), start, self._row, None)
-        except TransformError:
+        except TransformError as error:
             if not node.skips:
-                raise
+                raise _with_origin(error, block, start) from error.__cause__
             self._skipped += block.num_rows
             return block.slice(0, 0)
-        return node.after_batch(found, block, start)
+        try:
+            return node.after_batch(found, block, start)
+        except TransformError as error:
+            raise _with_origin(error, block, start) from error.__cause__
 
     def _batch(self, block: Block) -> tuple[Any, ...]:
         call, spec = self._node.call, self._node.spec
@@ -206,7 +215,13 @@ class _CallStream(Stream):
         self._pace.stop(len(found))
         start = self._row
         self._row += block.num_rows
-        return node.after_rows(found, given, block, start)
+        return self._after_rows(found, given, block, start)
+
+    def _after_rows(self, found: list[Any], given: list[Any], block: Block, start: int) -> Block:
+        try:
+            return self._node.after_rows(found, given, block, start)
+        except TransformError as error:
+            raise _with_origin(error, block, start) from error.__cause__
 
     def _arguments(self, block: Block) -> tuple[list[Any], Any]:
         call, spec = self._node.call, self._node.spec
@@ -228,6 +243,7 @@ class _CallStream(Stream):
     def _until(self, error: TransformError, block: Block, found: list[Any], given: list[Any]) -> Block:
         """Gives the rows before the one that the function failed on; the error comes when the next is asked for."""
         done, start = len(found), self._row
+        error = _with_origin(error, block, start)
         self._cursor.give_back(block.num_rows - done)
         self._row += done
         if self._node.skips:
@@ -238,10 +254,19 @@ class _CallStream(Stream):
             raise error from error.__cause__
         else:
             self._error = error
-        return self._node.after_rows(found, given[:done], block.slice(0, done), start)
+        return self._after_rows(found, given[:done], block.slice(0, done), start)
 
     def state(self) -> State:
         return {"row": self._row, "skipped": self._skipped, "in": self._cursor.state()}
 
     def close(self) -> None:
         self._cursor.close()
+
+
+def _with_origin(error: TransformError, block: Block, start: int) -> TransformError:
+    """Says in an error where its row, or the first row of its batch, comes from."""
+    row = start if error.first_row is None else error.first_row
+    place = None if block.origin is None else block.origin.at(row - start)
+    if place is None or (not place.is_file and place.row == row):
+        return error
+    return error.comes_from(row, place)

@@ -24,6 +24,7 @@ from typing_extensions import Self
 from gristmill.features import Features
 from gristmill.iterable.block import Block
 from gristmill.iterable.order import part_of
+from gristmill.iterable.origin import locating
 
 State = Any
 """Plain values that JSON can hold; None is the start."""
@@ -233,7 +234,10 @@ class BlockStream(Stream):
     def next(self) -> Block | None:
         """Gives the next block, changed."""
         block = self._inner.next()
-        return None if block is None else self._change(block)
+        return None if block is None else self._changed(block)
+
+    def _changed(self, block: Block) -> Block:
+        return self._change(block)
 
     def state(self) -> State:
         """Gives that of the other."""
@@ -250,3 +254,34 @@ class BlockStream(Stream):
     def close(self) -> None:
         """Closes the other."""
         self._inner.close()
+
+
+class CountingStream(BlockStream):
+    """A stream that changes blocks, and names rows in its errors: where they come from, and by their number in it.
+
+    Args:
+        node: What is read.
+        epoch: The epoch.
+        state: Where it was.
+        change: What becomes of a block: as many rows.
+    """
+
+    def __init__(self, node: Node, epoch: int, state: State, change: Callable[[Block], Block]) -> None:
+        state = state or {"counted": 0, "in": None}
+        super().__init__(node.open(epoch, state["in"]), change)
+        self._counted: int = state["counted"]
+
+    def _changed(self, block: Block) -> Block:
+        after = locating(self._change, block.origin, block, counted=self._counted)
+        self._counted += block.num_rows
+        return after
+
+    def state(self) -> State:
+        """Gives that of the other, and how many rows there were before."""
+        return {"counted": self._counted, "in": self._inner.state()}
+
+    def skip(self, rows: int) -> int:
+        """Skips in the other."""
+        skipped = super().skip(rows)
+        self._counted += skipped
+        return skipped

@@ -9,6 +9,7 @@ import numpy as np
 
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.iterable.block import Block, Columns, is_arrow, parts_of
+from gristmill.iterable.origin import locating
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import View
 
@@ -29,10 +30,11 @@ def rows_in(block: Block, spec: FormatSpec) -> list[Any]:
 
 
 def _rows_alike(block: Columns, spec: FormatSpec) -> list[Any]:
-    table, features = block.table()
+    table, features = locating(block.table, block.origin)
     if spec.type == "custom":
-        return Reader(View.from_table(table), features, spec).rows_at(range(block.num_rows))
-    return spec.formatter(features).rows(table)
+        reader = Reader(View.from_table(table), features, spec)
+        return locating(reader.rows_at, block.origin, range(block.num_rows))
+    return locating(spec.formatter(features).rows, block.origin, table)
 
 
 def _of_one_kind(block: Columns) -> list[IndexVector]:
@@ -86,18 +88,20 @@ def batch_in(block: Block, spec: FormatSpec) -> Any:
         by_column = block if isinstance(block, Columns) else block.columns()
         if by_column is not None:
             return {name: by_column.values(name) for name in by_column.names}
-    table, features = block.table()
+    table, features = locating(block.table, block.origin)
     if spec.type == "custom":
-        return Reader(View.from_table(table), features, spec).batch(range(block.num_rows))
-    return spec.formatter(features).batch(table)
+        reader = Reader(View.from_table(table), features, spec)
+        return locating(reader.batch, block.origin, range(block.num_rows))
+    return locating(spec.formatter(features).batch, block.origin, table)
 
 
 def column_in(block: Block, name: str, spec: FormatSpec) -> Sequence[Any]:
     """Gives the values of one column of a block in a format."""
     if spec.type is None:
         return block.values(name)
-    table, features = block.choose([name]).table()
-    values: Sequence[Any] = spec.formatter(features).column(name, table.column(0))
+    table, features = locating(block.choose([name]).table, block.origin)
+    formatter = spec.formatter(features)
+    values: Sequence[Any] = locating(formatter.column, block.origin, name, table.column(0))
     return values
 
 

@@ -21,6 +21,7 @@ from gristmill.features.build import table_from_rows
 from gristmill.iterable.block import Block, Columns, Examples, Row
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.order import Order, even_parts
+from gristmill.iterable.origin import Run
 from gristmill.iterable.pacing import Pace
 from gristmill.table.view import View
 
@@ -144,7 +145,8 @@ class _RowStream(Stream):
                 continue
             rows = rows[: self._size]
             self._row += len(rows)
-            return Columns.of_table(self._node.view.take(rows), self._node.features)
+            origin = Run("the dataset", rows.start, is_file=False)
+            return Columns.of_table(self._node.view.take(rows), self._node.features, origin)
         return None
 
     def state(self) -> State:
@@ -281,10 +283,16 @@ class _GeneratedStream(Stream):
 
     def _block(self, rows: list[Row]) -> Block:
         features = self._node.features
-        if features is None:
-            return Examples.of_rows(rows)
         first = self._row - len(rows)
-        return Columns.of_table(table_from_rows(rows, features, first_row=first), features)
+        origin = Run(self._name, first, is_file=False)
+        if features is None:
+            return Examples.of_rows(rows, origin)
+        return Columns.of_table(table_from_rows(rows, features, first_row=first), features, origin)
+
+    @property
+    def _name(self) -> str:
+        shards = self._node.order.count
+        return f"shard {self._shards[self._shard]} of {self._node.name}" if shards > 1 else self._node.name
 
     def state(self) -> State:
         return {"shard": self._shard, "row": self._row}
