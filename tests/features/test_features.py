@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
+import pytest
 
 from gristmill import Dataset
+from gristmill.errors import InvalidArgumentError
 from gristmill.features import Array2D, ClassLabel, Features, Json, LargeList, List, Value
 from gristmill.features import features as names
 
@@ -61,3 +63,14 @@ def test_small_helpers():
         for value in (None, [], [[None]], [[1]], 0, [[], [1]])
     ]
     assert found == [False, False, False, True, True, False]
+
+
+def test_arrow_types_and_features():
+    type_ = pa.struct({"a": pa.list_(pa.int8(), 3), "b": pa.large_list(pa.string())})
+    feature = {"a": List(Value("int8"), length=3), "b": LargeList(Value("string"))}
+    assert names.generate_from_arrow_type(type_) == feature
+    assert names.get_nested_type(feature) == names.get_nested_type(Features(feature)) == type_
+    assert names.string_to_arrow("timestamp[s, tz=UTC]") == pa.timestamp("s", "UTC")
+    assert names._arrow_to_datasets_dtype(pa.timestamp("s", "UTC")) == "timestamp[s, tz=UTC]"
+    with pytest.raises(InvalidArgumentError, match="nope"):
+        names.string_to_arrow("nope")

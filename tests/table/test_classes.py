@@ -17,12 +17,15 @@ from gristmill.errors import (
     RowIndexError,
     SchemaConflictError,
 )
+from gristmill.features import ClassLabel, Features, List, Value
 from gristmill.table import (
     ConcatenationTable,
     InMemoryTable,
     MemoryMappedTable,
     Table,
     array_cast,
+    cast_array_to_feature,
+    cast_table_to_features,
     cast_table_to_schema,
     concat_tables,
     embed_table_storage,
@@ -378,6 +381,23 @@ def test_casting():
         array_cast(pa.array([1]), pa.string(), allow_primitive_to_str=False)
     with pytest.raises(CastError):
         array_cast(pa.array(["x"]), pa.dictionary(pa.int8(), pa.int64()))
+
+
+def test_arrays_and_tables_are_brought_to_features():
+    numbers = pa.chunked_array([[1, 2], [None]])
+    texts = cast_array_to_feature(numbers, Value("string"))
+    assert (texts.type, texts.to_pylist()) == (pa.string(), ["1", "2", None])
+    label = ClassLabel(names=["no", "yes"])
+    assert cast_array_to_feature(pa.array(["yes", None]), label).to_pylist() == [1, None]
+    assert cast_array_to_feature(pa.array([[1]]), feature=List(Value("int8"))).type == pa.list_(pa.int8())
+    with pytest.raises(CastError, match="were not to become"):
+        cast_array_to_feature(numbers, Value("string"), allow_primitive_to_str=False)
+    with pytest.raises(CastError):
+        cast_array_to_feature(pa.array([300]), Value("int8"))
+    wanted = Features({"b": Value("string"), "a": label})
+    table = cast_table_to_features(pa.table({"a": ["yes"]}), wanted)
+    assert table.to_pydict() == {"b": [None], "a": [1]}
+    assert Features.from_arrow_schema(table.schema) == wanted
 
 
 def test_embedding_asks_the_features_that_hold_files(monkeypatch):

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from gristmill.features.arrays import AnyArray as _ArrayXD
 from gristmill.features.arrays import Array2D, Array3D, Array4D, Array5D
+from gristmill.features.convert import from_arrow_type, to_arrow_type
+from gristmill.features.dtypes import dtype_name, parse_dtype
 from gristmill.features.encode import decode_value, encode_value, needs_decoding
 from gristmill.features.json_values import Json
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Sequence, Value
@@ -32,9 +36,12 @@ __all__ = [
     "_ArrayXD",
     "decode_nested_example",
     "encode_nested_example",
+    "generate_from_arrow_type",
     "generate_from_dict",
+    "get_nested_type",
     "register_feature",
     "require_decoding",
+    "string_to_arrow",
 ]
 
 _FEATURE_TYPES: dict[str, type] = {
@@ -94,6 +101,56 @@ def generate_from_dict(obj: Any) -> FeatureType:
         InvalidArgumentError: It describes no feature.
     """
     return from_plain(obj)
+
+
+def generate_from_arrow_type(pa_type: pa.DataType) -> FeatureType:
+    """Finds the feature that describes an Arrow type.
+
+    Args:
+        pa_type: The type.
+
+    Raises:
+        CastError: The type, or one inside it, is a union.
+
+    Example:
+        >>> generate_from_arrow_type(pa.list_(pa.int8()))
+        List(Value('int8'))
+    """
+    return from_arrow_type(pa_type)
+
+
+def get_nested_type(schema: FeatureType) -> pa.DataType:
+    """Finds the Arrow type that values of a feature are stored as.
+
+    Args:
+        schema: The feature, or a dict of them.
+
+    Example:
+        >>> get_nested_type({"a": List(Value("int8"))})
+        StructType(struct<a: list<item: int8>>)
+    """
+    return to_arrow_type(schema)
+
+
+def string_to_arrow(datasets_dtype: str) -> pa.DataType:
+    """Finds the Arrow type that the dtype of a `Value` means.
+
+    Args:
+        datasets_dtype: For example ``"int32"``.
+
+    Raises:
+        InvalidArgumentError: It means none.
+
+    Example:
+        >>> string_to_arrow("timestamp[us]")
+        TimestampType(timestamp[us])
+    """
+    return parse_dtype(datasets_dtype)
+
+
+def _arrow_to_datasets_dtype(arrow_type: pa.DataType) -> str:
+    """Names an Arrow type without inner types; see `string_to_arrow`."""
+    return dtype_name(arrow_type)
 
 
 def encode_nested_example(schema: FeatureType, obj: Any, level: int = 0) -> Any:  # documented

@@ -11,6 +11,7 @@ from gristmill.features import Features
 from gristmill.features.cast import cast_array, cast_table
 from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import from_arrow_type, to_arrow_type
+from gristmill.features.kinds import FeatureType
 
 
 def cast_table_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -92,11 +93,7 @@ def _array_cast(
     allow_decimal_to_str: bool = True,
 ) -> Any:
     kind = array.type
-    to_text = pa.types.is_string(pa_type) or pa.types.is_large_string(pa_type)
-    decimal = pa.types.is_decimal(kind)
-    number = pa.types.is_primitive(kind) and not decimal
-    if to_text and ((number and not allow_primitive_to_str) or (decimal and not allow_decimal_to_str)):
-        raise CastError(f"Values of type {kind} were not to become {pa_type}.")
+    _check_text(kind, pa_type, allow_primitive_to_str, allow_decimal_to_str)
     feature = from_arrow_type(pa_type)
     if to_arrow_type(feature) == pa_type:
         return cast_array(array, feature)
@@ -104,6 +101,61 @@ def _array_cast(
         return array.cast(pa_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise CastError(f"Values of type {kind} do not all fit {pa_type}: {error}") from error
+
+
+def _check_text(kind: pa.DataType, wanted: pa.DataType, numbers: bool, decimals: bool) -> None:
+    to_text = pa.types.is_string(wanted) or pa.types.is_large_string(wanted)
+    decimal = pa.types.is_decimal(kind)
+    number = pa.types.is_primitive(kind) and not decimal
+    if to_text and ((number and not numbers) or (decimal and not decimals)):
+        raise CastError(f"Values of type {kind} were not to become {wanted}.")
+
+
+def cast_table_to_features(table: pa.Table, features: Features) -> pa.Table:
+    """Brings a table to features, each value checked; columns it lacks become null.
+
+    Args:
+        table: Columns of any order, all of them among the features.
+        features: What the columns become, in the order wanted.
+
+    Raises:
+        CastError: A column is not among the features, or a value does not fit; names row, column and value.
+
+    Example:
+        >>> from gristmill.features import Value
+        >>> cast_table_to_features(pa.table({"a": [1]}), Features({"a": Value("string")})).to_pydict()
+        {'a': ['1']}
+    """
+    return cast_table(table, Features(features))
+
+
+def cast_array_to_feature(array: pa.Array | pa.ChunkedArray, *args: Any, **kwargs: Any) -> Any:
+    """Brings an array to a feature, each value checked.
+
+    Args:
+        array: Its values.
+        *args: The feature asked for (`feature`).
+        **kwargs: `allow_primitive_to_str` and `allow_decimal_to_str`, see `array_cast`; they reach no values inside others.
+
+    Raises:
+        CastError: A value does not fit, or becoming text is not allowed.
+
+    Example:
+        >>> from gristmill.features import List, Value
+        >>> cast_array_to_feature(pa.array([[1], None]), List(Value("string"))).to_pylist()
+        [['1'], None]
+    """
+    return _cast_array_to_feature(array, *args, **kwargs)
+
+
+def _cast_array_to_feature(
+    array: pa.Array | pa.ChunkedArray,
+    feature: FeatureType,
+    allow_primitive_to_str: bool = True,
+    allow_decimal_to_str: bool = True,
+) -> Any:
+    _check_text(array.type, to_arrow_type(feature), allow_primitive_to_str, allow_decimal_to_str)
+    return cast_array(array, feature)
 
 
 def embed_table_storage(
