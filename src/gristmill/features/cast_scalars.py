@@ -118,9 +118,13 @@ def _durations(seconds: Any, target: Any) -> Any:
     """
     places = _DIGITS[target.unit]
     seconds = pc.cast(seconds, pa.float64())
-    counts = pc.round(pc.multiply(seconds, 10.0**places))
+    near = pc.round(pc.multiply(seconds, 10.0**places))
+    counts = near
+    # Close to 2**52 counts, the product may round to a neighbour of the one count whose seconds these are.
+    for other in (pc.subtract(near, 1.0), pc.add(near, 1.0)):
+        counts = pc.if_else(pc.equal(pc.divide(other, 10.0**places), seconds), other, counts)
     back = pc.divide(counts, 10.0**places)
-    # Beyond 2**52 counts, a float of seconds may be that of two neighbours, or round to the wrong one.
+    # Beyond, a float of seconds may be that of two neighbours.
     wrong = pc.or_(pc.not_equal(back, seconds), pc.invert(pc.less(pc.abs(counts), 2.0**52)))
     if pc.any(wrong).as_py():
         raise ValueError("a float does not hold this number of seconds exactly in this unit")
