@@ -122,6 +122,19 @@ def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed
         disable_progress_bars()
 
 
+def size_of_option(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """The number of bytes that an option such as ``--max-size 10GB`` means; 0 may be said, too."""
+    from gristmill.arguments import parse_size
+    from gristmill.errors import InvalidArgumentError
+
+    if value is None or value.strip() == "0":
+        return None if value is None else 0
+    try:
+        return parse_size(int(value) if value.strip().isdecimal() else value)
+    except InvalidArgumentError as error:
+        raise click.BadParameter(f"{value!r} is no size: write 10GB, 500MB or 0", ctx, param) from error
+
+
 @app.group("hub", cls=_Suggesting)
 def hub_group() -> None:
     """Fetch from Hubs, publish on them, and be one."""

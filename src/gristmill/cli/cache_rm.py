@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gristmill.cli.app import Settings, cache_group
+from gristmill.cli.app import Settings, cache_group, size_of_option
 from gristmill.cli.cache_ls import ago, as_json, kind_option
 
 _AGE = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>s|min|h|d|w)")
@@ -23,18 +23,6 @@ def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float
     return float(match["number"]) * _SECONDS[match["unit"]]
 
 
-def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    from gristmill.arguments import parse_size
-    from gristmill.errors import InvalidArgumentError
-
-    if value is None or value.strip() == "0":
-        return None if value is None else 0
-    try:
-        return parse_size(int(value) if value.strip().isdecimal() else value)
-    except InvalidArgumentError as error:
-        raise click.BadParameter(f"{value!r} is no size: write 10GB, 500MB or 0", ctx, param) from error
-
-
 @cache_group.command("rm")
 @click.argument("names", nargs=-1)
 @kind_option
@@ -44,7 +32,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 @click.option(
     "--max-size",
     metavar="SIZE",
-    callback=_size,
+    callback=size_of_option,
     help="Remove the least recently used until no more than this is left: 10GB, 0.",
 )
 @click.option("--dry-run", "-n", is_flag=True, help="Only show what would be removed.")

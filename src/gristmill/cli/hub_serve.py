@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gristmill.cli.app import Settings, hub_group
+from gristmill.cli.app import Settings, hub_group, size_of_option
 
 
 @hub_group.command("serve")
@@ -79,11 +79,13 @@ from gristmill.cli.app import Settings, hub_group
 @click.option(
     "--mirror-max",
     metavar="SIZE",
+    callback=size_of_option,
     help="Most of the disk that --mirror takes, such as 500GB: what was not used for the longest time goes.",
 )
 @click.option(
     "--convert-max",
     metavar="SIZE",
+    callback=size_of_option,
     default="1GB",
     show_default=True,
     help="Make Parquet files, when they are asked for, of CSV, JSON and the like up to this size; 0 for never.",
@@ -118,8 +120,8 @@ def hub_serve(
     upstream: str | None,
     upstream_token: Path | None,
     mirror_ttl: float,
-    mirror_max: str | None,
-    convert_max: str,
+    mirror_max: int | None,
+    convert_max: int,
     tls_cert: Path | None,
     tls_key: Path | None,
 ) -> None:
@@ -133,7 +135,6 @@ def hub_serve(
     Example: gristmill hub serve ./mirror --port 8000
     """
     from gristmill import config
-    from gristmill.arguments import parse_size
     from gristmill.demo import DEMO_HUB
     from gristmill.hub.server import serve
 
@@ -144,6 +145,10 @@ def hub_serve(
     if not mirror and (upstream is not None or upstream_token is not None or mirror_max is not None):
         raise click.UsageError(
             "--upstream, --upstream-token and --mirror-max say what --mirror does; add that."
+        )
+    if mirror_max == 0:
+        raise click.BadParameter(
+            "a mirror without room keeps nothing: write 500GB", param_hint="'--mirror-max'"
         )
     if demo and mirror:
         raise click.UsageError(
@@ -181,9 +186,9 @@ def hub_serve(
         mirror=upstream or mirror,
         mirror_token=upstream_token.read_text("utf-8", "replace").strip() if upstream_token else None,
         mirror_ttl=mirror_ttl,
-        mirror_max=None if mirror_max is None else parse_size(mirror_max),
+        mirror_max=mirror_max,
         # The Hub that ships with Gristmill is not for writing to.
-        convert_max=0 if demo or convert_max == "0" else parse_size(convert_max),
+        convert_max=0 if demo else convert_max,
         tls_cert=tls_cert,
         tls_key=tls_key,
         ready=announce,

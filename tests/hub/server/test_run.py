@@ -184,3 +184,16 @@ def test_the_command_says_that_a_folder_holds_no_repository(tmp_path):
 def test_the_command_wants_one_folder(words, capsys):
     assert main(["hub", "serve", *words]) == 2
     assert "--demo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--mirror", "--mirror-max", "big"], "Invalid value for '--mirror-max': 'big' is no size"),
+        (["--mirror", "--mirror-max", "0"], "Invalid value for '--mirror-max': "),
+        (["--convert-max", "-1GB"], "Invalid value for '--convert-max': '-1GB' is no size"),
+    ],
+)
+def test_a_size_that_is_none_is_told_by_the_name_of_its_option(words, says, tmp_path, capsys):
+    assert main(["hub", "serve", str(tmp_path), *words]) == 2
+    assert says in capsys.readouterr().err
