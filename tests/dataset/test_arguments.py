@@ -1,4 +1,5 @@
 import random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -86,6 +87,7 @@ def test_batches_without_a_size_are_all_rows(size):
     assert [row["n"] for row in stream] == [3, 3, 3]
     kept = ds.filter(lambda batch: [len(batch["a"]) == 3] * 3, batched=True, batch_size=size)
     assert kept["a"][:] == [1, 2, 3]
+    wrong: Any
     for wrong in (True, 1.0, "1"):
         with pytest.raises(InvalidArgumentError, match="batch_size"):
             ds.map(sizes, batched=True, batch_size=wrong)

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -147,7 +148,8 @@ def test_values_that_are_all_empty_dicts_become_json(ds, num_proc, tmp_path):
         "d": {"m": List(Json()), "n": Value("int64")},
         "e": Json(),
     }
-    rows = [{"b": {}, "c": [{}], "d": nested, "e": e} for e in (None, {}, {})]
+    nothing: list[Any] = [None, {}, {}]
+    rows: Any = [{"b": {}, "c": [{}], "d": nested, "e": e} for e in nothing]
     assert made.remove_columns(ds.column_names).to_list() == rows
     made.to_parquet(tmp_path / "a.parquet")
     assert (

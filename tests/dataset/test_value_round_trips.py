@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -46,7 +46,7 @@ def decimals(places: int, scale: int) -> Any:
     )
 
 
-def floats(width: int) -> Any:
+def floats(width: Literal[16, 32, 64]) -> Any:
     return st.floats(width=width, allow_nan=False, allow_infinity=False)
 
 
@@ -112,7 +112,8 @@ def through_sql(ds: Dataset, folder: Path) -> Dataset:
 
 def through_disk(ds: Dataset, folder: Path) -> Dataset:
     ds.save_to_disk(folder / "saved")
-    return load_from_disk(folder / "saved")
+    saved: Any = load_from_disk(folder / "saved")
+    return saved
 
 
 WAYS: dict[str, Callable[[Dataset, Path], Dataset]] = {

@@ -12,6 +12,7 @@ import sys
 import threading
 import weakref
 import zipfile
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_what_they_hold_counts():
     assert Hasher.hash(weakref.ref(client)) != Hasher.hash(weakref.ref(second))
     same = Client(3)
     assert Hasher.hash(weakref.ref(client)) == Hasher.hash(weakref.ref(same))
-    variable = contextvars.ContextVar("name", default=None)
+    variable = contextvars.ContextVar[Any]("name", default=None)
     before = Hasher.hash(variable)
     variable.set([1])
     assert Hasher.hash(variable) != before

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pc
@@ -175,12 +176,16 @@ def test_values_that_python_can_not_hold_are_named_with_their_file(tmp_path):
 
 
 def test_origins():
+    first: Any
+    both: Any
+    grouped: Any
     first, second = Run("a.csv", 10), Run("b.csv", 0)
     both = joined_origins([5, 3], [first, second])
     assert [both.at(row).source for row in (0, 4, 5, 7)] == ["a.csv", "a.csv", "b.csv", "b.csv"]
     assert [both.slice(2).slice(1).at(row).row for row in range(5)] == [13, 14, 0, 1, 2]
     assert both.take(as_vector(range(7, 3, -1))).slice(1).at(0).row == 1
-    assert joined_origins([5, 3], [None, second]).at(2) is None
+    unknown: Any = joined_origins([5, 3], [None, second])
+    assert unknown.at(2) is None
     assert joined_origins([5], [None]) is None
     grouped = grouped_origins([None, second], as_vector(range(2)), as_vector(range(1, 3)))
     assert (grouped.at(0), grouped.at(1).row) == (None, 2)

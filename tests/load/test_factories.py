@@ -73,7 +73,10 @@ def test_files_of_a_format(folder):
     assert module == dataset_module_factory("csv", data_dir=str(folder))
     assert module.builder_kwargs["data_files"] == {"train": [f"{folder}/en.csv", f"{folder}/fr.csv"]}
     single = dataset_module_factory(str(folder / "en.csv"))
-    assert (single.module_path, single.builder_kwargs["dataset_name"]) == ("gristmill.packaged_modules.csv.csv", "en")
+    assert (single.module_path, single.builder_kwargs["dataset_name"]) == (
+        "gristmill.packaged_modules.csv.csv",
+        "en",
+    )
     with pytest.raises(InvalidArgumentError, match="format"):
         PackagedDatasetModuleFactory("nosuch", data_files=str(folder / "en.csv")).get_module()
 

@@ -4,6 +4,7 @@ import gzip
 import os
 import time
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -263,7 +264,7 @@ def test_files_of_the_same_size_and_time_with_other_rows(tmp_path, name, data, s
 def test_a_file_put_in_the_place_of_another_of_its_size_and_time(tmp_path):
     path, other = tmp_path / "train.csv", tmp_path / "other"
     path.write_text("a\n1\n")
-    load = partial(load_dataset, str(path), split="train", cache_dir=str(tmp_path / "cache"))
+    load: Any = partial(load_dataset, str(path), split="train", cache_dir=str(tmp_path / "cache"))
     assert load()["a"][:] == [1]
     status = path.stat()
     time.sleep(0.05)

@@ -143,7 +143,7 @@ class DatasetDict(BySplit[Dataset]):
         remove_columns: str | list[str] | None = None,
         keep_in_memory: bool = False,
         load_from_cache_file: bool | None = None,
-        cache_file_names: dict[str, str | None] | None = None,
+        cache_file_names: Mapping[str, str | None] | None = None,
         writer_batch_size: int | None = 1000,
         features: Features | None = None,
         disable_nullable: bool = False,
@@ -214,7 +214,7 @@ class DatasetDict(BySplit[Dataset]):
         batch_size: int | None = 1000,
         keep_in_memory: bool = False,
         load_from_cache_file: bool | None = None,
-        cache_file_names: dict[str, str | None] | None = None,
+        cache_file_names: Mapping[str, str | None] | None = None,
         writer_batch_size: int | None = 1000,
         fn_kwargs: dict[str, Any] | None = None,
         num_proc: int | None = None,
@@ -242,7 +242,7 @@ class DatasetDict(BySplit[Dataset]):
     def flatten_indices(
         self,
         keep_in_memory: bool = False,
-        cache_file_names: dict[str, str | None] | None = None,
+        cache_file_names: Mapping[str, str | None] | None = None,
         writer_batch_size: int | None = 1000,
         features: Features | None = None,
         disable_nullable: bool = False,
@@ -268,7 +268,7 @@ class DatasetDict(BySplit[Dataset]):
         generators: dict[str, np.random.Generator] | None = None,
         keep_in_memory: bool = False,
         load_from_cache_file: bool | None = None,
-        indices_cache_file_names: dict[str, str | None] | None = None,
+        indices_cache_file_names: Mapping[str, str | None] | None = None,
         writer_batch_size: int | None = 1000,
     ) -> DatasetDict:
         """Puts the rows of every split into a random order, see `Dataset.shuffle`.
@@ -299,7 +299,7 @@ class DatasetDict(BySplit[Dataset]):
         null_placement: str = "at_end",
         keep_in_memory: bool = False,
         load_from_cache_file: bool | None = None,
-        indices_cache_file_names: dict[str, str | None] | None = None,
+        indices_cache_file_names: Mapping[str, str | None] | None = None,
         writer_batch_size: int | None = 1000,
     ) -> DatasetDict:
         """Puts the rows of every split into the order of the values of columns, see `Dataset.sort`."""

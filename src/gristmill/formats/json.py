@@ -245,7 +245,9 @@ def _as_asked(
 
 
 @lru_cache(maxsize=256)
-def _head(file: SourceFile, options: JsonOptions, skips: bool, _state: tuple[int, int, int] | str) -> pa.Schema:
+def _head(
+    file: SourceFile, options: JsonOptions, skips: bool, _state: tuple[int, int, int] | str
+) -> pa.Schema:
     """Settles the types of a file by its first blocks."""
     schema: pa.Schema | None = None
     row, size = 0, 0

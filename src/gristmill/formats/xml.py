@@ -226,7 +226,9 @@ class _Shape:
 
 
 @lru_cache(maxsize=64)
-def _settle(file: SourceFile, options: XmlOptions, _state: tuple[int, int, int] | str) -> dict[str, FeatureType]:
+def _settle(
+    file: SourceFile, options: XmlOptions, _state: tuple[int, int, int] | str
+) -> dict[str, FeatureType]:
     shape, names, found = _Shape(), 0, False
     for element, _ in _elements(file, options):
         found = True
