@@ -409,11 +409,17 @@ class RowIndexError(GristmillError, IndexError):
     """No such row."""
 
     @classmethod
-    def from_index(cls, index: object, rows: int) -> RowIndexError:
-        """Words the error with the number of rows."""
+    def from_index(cls, index: object, rows: int, *, negative: bool = True) -> RowIndexError:
+        """Words the error with the number of rows, and whether negative numbers count from the end."""
         if rows == 0:
             return cls(f"Row {index} was asked for, but the dataset is empty.")
-        return cls(f"Row {index} is out of range: rows go from 0 to {rows - 1} (or -{rows} to -1).")
+        known = f"Row {index} is out of range: rows go from 0 to {rows - 1}"
+        if negative:
+            return cls(f"{known} (or -{rows} to -1).")
+        counts = isinstance(index, int) and index < 0
+        return cls(
+            f"{known}, and negative numbers do not count from the end here." if counts else f"{known}."
+        )
 
 
 class SearchIndexError(GristmillError, RuntimeError):

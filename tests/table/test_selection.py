@@ -50,6 +50,19 @@ def test_rows_that_do_not_exist(bad):
         parse_indices(bad, 3)
 
 
+def test_where_negative_numbers_count_is_told():
+    with pytest.raises(
+        RowIndexError, match=r"^Row -1 is out of range: rows go from 0 to 2, and negative numbers do not"
+    ):
+        parse_indices([0, -1], 3)
+    with pytest.raises(RowIndexError, match=r"^Row 3 is out of range: rows go from 0 to 2\.$"):
+        parse_indices([3], 3)
+    with pytest.raises(
+        RowIndexError, match=r"^Row -4 is out of range: rows go from 0 to 2 \(or -3 to -1\)\.$"
+    ):
+        parse_indices([-1, -4], 3, negative=True)
+
+
 @pytest.mark.parametrize("bad", [[True, False, True], [1.5], ["a"], [[1]], [None], np.zeros((2, 2), int)])
 def test_what_is_no_row_number(bad):
     with pytest.raises(InvalidArgumentError):

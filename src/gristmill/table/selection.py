@@ -47,9 +47,9 @@ def parse_indices(indices: Iterable[Any], rows: int, *, negative: bool = False) 
             return range(0)
         lowest, highest = int(vector.min()), int(vector.max())
     if highest >= rows:
-        raise RowIndexError.from_index(highest, rows)
+        raise RowIndexError.from_index(highest, rows, negative=negative)
     if lowest < (-rows if negative else 0):
-        raise RowIndexError.from_index(lowest, rows)
+        raise RowIndexError.from_index(lowest, rows, negative=negative)
     if lowest < 0:
         vector = np.asarray(vector, dtype=np.int64)
         vector = np.where(vector < 0, vector + rows, vector)
