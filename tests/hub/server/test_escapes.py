@@ -207,7 +207,9 @@ def test_links_that_lead_out_are_followed_if_the_operator_wants_it(folder, repo,
             assert names == set(FILES)
         told = [each.getMessage() for each in caplog.records if "is left out: the link" in each.getMessage()]
         assert len([each for each in told if each.startswith(f"{repo / 'out'} ")]) == 1
+        assert all(each.endswith("is served with --follow-links.") for each in told)
         assert wire.get("/api/datasets/org/linked").code == "RepoNotFound"
+    caplog.clear()
     with serve_in_thread(folder, follow_links=True) as endpoint:
         wire = Wire(endpoint)
         names = {item["rfilename"] for item in wire.get("/api/datasets/org/tiny").json["siblings"]}
@@ -218,3 +220,5 @@ def test_links_that_lead_out_are_followed_if_the_operator_wants_it(folder, repo,
         assert wire.get("/datasets/org/linked/resolve/main/rows.csv").body == b"a\n1\n"
         assert wire.get("/github/owner/repo/v1/out.csv").body == b"a\n1\n"
         assert wire.get("/buckets/org/b/resolve/rows.csv").status == 401
+        assert "is left out: the link" in caplog.text
+        assert "--follow-links" not in caplog.text

@@ -120,7 +120,7 @@ def _below(top: _Folder, root: Path, outside: bool) -> Iterator[Found]:
                 if status is None:
                     continue
                 if link and not inside(Path(entry.path), root, outside):
-                    _tell(entry.path)
+                    _tell(entry.path, outside)
                     continue
                 if stat.S_ISREG(status.st_mode):
                     yield Found(folder.prefix + entry.name, Path(entry.path), Stamp.of(status))
@@ -155,8 +155,9 @@ def _listed(name: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1000)  # once, and not with each look
-def _tell(path: str) -> None:
-    _logger.warning("%s is left out: the link leads to where the server does not follow.", path)
+def _tell(path: str, outside: bool) -> None:
+    way_out = "" if outside else " What lies outside the folder is served with --follow-links."
+    _logger.warning("%s is left out: the link leads to where the server does not follow.%s", path, way_out)
 
 
 def inside(path: Path, root: Path, outside: bool = False) -> bool:
