@@ -55,9 +55,24 @@ def test_rm_shows_and_asks_first(run, two, monkeypatch):
     assert all(folder.exists() for folder in two)
     monkeypatch.setattr("builtins.input", lambda *_: "n")
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda *_: "n")
-    status, out, _ = run("rm", "--older", "30d")
-    assert status == 130
+    status, out, err = run("rm", "--older", "30d")
+    assert status == 1
     assert "1 things to remove" in out
+    assert "nothing was removed" in err
+    assert all(folder.exists() for folder in two)
+
+
+@pytest.mark.parametrize(
+    ("raised", "ends", "says"),
+    [(EOFError, 2, "nobody is there to answer: pass --yes"), (KeyboardInterrupt, 130, "stopped")],
+)
+def test_rm_without_an_answer(raised, ends, says, run, two, monkeypatch):
+    def answer(*_):
+        raise raised
+
+    monkeypatch.setattr("click.termui.visible_prompt_func", answer)
+    status, _, err = run("rm", "--older", "30d")
+    assert (status, says in err) == (ends, True)
     assert all(folder.exists() for folder in two)
 
 

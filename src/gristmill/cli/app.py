@@ -122,6 +122,22 @@ def app(ctx: click.Context, as_json: bool, quiet: bool, cache: Path | None, seed
         disable_progress_bars()
 
 
+def ask_first(ctx: click.Context, question: str) -> None:
+    """Asks before something goes for good, and ends the command unless the answer is yes."""
+    try:
+        # Asked on stderr, so that stdout holds the result alone.
+        agreed = click.confirm(question, err=True)
+    except click.Abort as error:
+        if isinstance(error.__context__, EOFError):
+            raise click.UsageError(
+                "nobody is there to answer: pass --yes, or --dry-run to look", ctx
+            ) from error
+        raise
+    if not agreed:
+        ctx.obj.output.say("nothing was removed")
+        ctx.exit(1)
+
+
 def size_of_option(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """The number of bytes that an option such as ``--max-size 10GB`` means; 0 may be said, too."""
     from gristmill.arguments import parse_size

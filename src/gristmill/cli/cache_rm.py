@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gristmill.cli.app import Settings, cache_group, size_of_option
+from gristmill.cli.app import Settings, ask_first, cache_group, size_of_option
 from gristmill.cli.cache_ls import ago, as_json, kind_option
 
 _AGE = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>s|min|h|d|w)")
@@ -75,8 +75,7 @@ def cache_rm(
             settings.output.result({"removed": [], "kept": [], "would_remove": [as_json(e) for e in chosen]})
         return
     if not yes:
-        # Asked on stderr, so that stdout holds the result alone.
-        click.confirm(f"Remove {len(chosen)} things ({total:,} bytes)?", abort=True, err=True)
+        ask_first(ctx, f"Remove {len(chosen)} things ({total:,} bytes)?")
     done = remove_from_cache(chosen)
     for entry, why in done.kept:
         settings.output.error(f"{entry.kind} {entry.name} {entry.key} stays: {why}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gristmill.cli.app import Settings, hub_group
+from gristmill.cli.app import Settings, ask_first, hub_group
 
 if TYPE_CHECKING:
     from gristmill.hub.server.garbage import Collected
@@ -46,8 +46,7 @@ def hub_gc(ctx: click.Context, folder: Path, repos: tuple[str, ...], dry_run: bo
     freed = []
     if found and not dry_run:
         if not yes:
-            # Asked on stderr, so that stdout holds the result alone.
-            click.confirm(f"Free {size:,} bytes in {len(found)} repositories?", abort=True, err=True)
+            ask_first(ctx, f"Free {size:,} bytes in {len(found)} repositories?")
         done = collect_garbage(folder, [f"{each.type}/{each.id}" for each in found])
         failed += [each for each in done if each.failed]
         freed = [each for each in done if not each.failed]

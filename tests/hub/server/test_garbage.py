@@ -214,8 +214,12 @@ def test_which_repositories(writer, folder, grown):
     assert done.commits == 2
 
 
-def test_the_command(writer, folder, grown, capsys):
+def test_the_command(writer, folder, grown, capsys, monkeypatch):
     before = objects(folder)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda *_: "n")
+    assert main(["hub", "gc", str(folder)]) == 1
+    assert "nothing was removed" in capsys.readouterr().err
+    assert objects(folder) == before
     assert main(["hub", "gc", str(folder), "--dry-run", "--json"]) == 0
     told = {"type": "datasets", "id": "org/new", "commits": 2, "contents": 1, "size": 9}
     assert json.loads(capsys.readouterr().out) == {"would_free": [told], "freed": [], "kept": []}
