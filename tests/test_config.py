@@ -56,6 +56,12 @@ def test_a_size_that_is_none_is_refused(value):
     assert expected in settings(HF_DATASETS_IN_MEMORY_MAX_SIZE=value)["error"]
 
 
+def test_a_ratio_that_is_none_is_refused():
+    error = settings(GRISTMILL_MAX_COMPRESSION_RATIO="much")["error"]
+    assert "GRISTMILL_MAX_COMPRESSION_RATIO='much' can't be used: expected a number" in error
+    assert "bytes" not in error
+
+
 def test_a_home_that_nobody_knows():
     assert "HF_HOME='~no-such-user/x' can't be used" in settings(HF_HOME="~no-such-user/x")["error"]
     # The default is not looked at where it is not used.

@@ -41,12 +41,12 @@ def _path(name: str, default: str | Path) -> Path:
         raise InvalidArgumentError.from_value(name, str(value or default), expected) from error
 
 
-def _bytes(name: str, default: str = "0") -> int:
+def _number(name: str, default: str = "0", what: str = "a number of bytes") -> int:
     value = os.environ.get(name) or default
     try:
         return int(float(value))
     except (ValueError, OverflowError) as error:
-        raise InvalidArgumentError.from_value(name, value, "a number of bytes") from error
+        raise InvalidArgumentError.from_value(name, value, what) from error
 
 
 DEFAULT_HF_ENDPOINT = "https://huggingface.co"
@@ -70,7 +70,7 @@ EXTRACTED_DATASETS_PATH: Path = _path(
 HF_HUB_OFFLINE: bool = bool(_flag("HF_HUB_OFFLINE") or _flag("TRANSFORMERS_OFFLINE"))
 HF_DATASETS_OFFLINE: bool = bool(_flag("HF_DATASETS_OFFLINE", HF_HUB_OFFLINE))
 
-IN_MEMORY_MAX_SIZE: int = _bytes("HF_DATASETS_IN_MEMORY_MAX_SIZE")
+IN_MEMORY_MAX_SIZE: int = _number("HF_DATASETS_IN_MEMORY_MAX_SIZE")
 DEFAULT_MAX_BATCH_SIZE = 1000
 MAX_SHARD_SIZE = "500MB"
 
@@ -86,16 +86,16 @@ REPOYAML_FILENAME = ".huggingface.yaml"
 GRISTMILL_TIMEOUT: float = 600.0
 """Seconds without progress after which a request is given up (one attempt of several)."""
 
-GRISTMILL_MAX_COMPRESSION_RATIO: int = _bytes("GRISTMILL_MAX_COMPRESSION_RATIO", "1000")
+GRISTMILL_MAX_COMPRESSION_RATIO: int = _number("GRISTMILL_MAX_COMPRESSION_RATIO", "1000", "a number")
 """A compressed file or archive that grows to more than this many times its size (and beyond 256 MB) is refused."""
 
-GRISTMILL_MAX_EXTRACTED_BYTES: int = _bytes("GRISTMILL_MAX_EXTRACTED_BYTES", "1e12")
+GRISTMILL_MAX_EXTRACTED_BYTES: int = _number("GRISTMILL_MAX_EXTRACTED_BYTES", "1e12")
 """Bytes that one archive may extract to."""
 
-GRISTMILL_MAX_ARCHIVE_MEMBERS: int = _bytes("GRISTMILL_MAX_ARCHIVE_MEMBERS", "1e7")
+GRISTMILL_MAX_ARCHIVE_MEMBERS: int = _number("GRISTMILL_MAX_ARCHIVE_MEMBERS", "1e7", "a number")
 """Members that one archive may have."""
 
-GRISTMILL_READ_AHEAD: int = _bytes("GRISTMILL_READ_AHEAD", "64e6")
+GRISTMILL_READ_AHEAD: int = _number("GRISTMILL_READ_AHEAD", "64e6")
 """Bytes of a remote file that are fetched before they are asked for, about; 0 fetches nothing ahead."""
 
 GRISTMILL_GITHUB_RAW: str = os.environ.get("GRISTMILL_GITHUB_RAW", "").rstrip("/")
