@@ -86,7 +86,10 @@ def test_an_error_of_the_system_is_a_sentence_too(probe, capsys, monkeypatch):
 
     monkeypatch.setattr(Output, "result", refuse)
     assert cli.main(["probe"]) == 1
-    assert capsys.readouterr().err == "gristmill: Could not use /data/x: Permission denied.\n"
+    told = capsys.readouterr().err
+    assert told.startswith("gristmill: Could not use /data/x: Permission denied. It can't be written there.")
+    assert "HF_HOME" in told
+    assert told.count("\n") == 1
 
 
 def test_text_that_the_terminal_can_not_show(probe, monkeypatch):

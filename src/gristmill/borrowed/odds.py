@@ -34,6 +34,14 @@ def experimental(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Args:
         fn: The function.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as told:
+        ...     experimental(lambda: 5)()
+        5
+        >>> [warning.category.__name__ for warning in told]
+        ['UserWarning']
     """
 
     @functools.wraps(fn)
