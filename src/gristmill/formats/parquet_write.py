@@ -61,11 +61,13 @@ def write_groups(
         writer = pq.ParquetWriter(pa.PythonFile(file, mode="w"), schema, **options)
     except (TypeError, AttributeError, ValueError) as error:
         raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
-    except pa.ArrowNotImplementedError as error:
+    except (pa.ArrowNotImplementedError, OSError) as error:
+        file.check()
+        column = _refused_column(schema)
+        if column is None:
+            raise
         raise CastError.at(
-            f"Parquet can't hold a column: {error}",
-            column=_refused_column(schema),
-            remedy="Drop it, or cast it first.",
+            f"Parquet can't hold a column: {error}", column=column, remedy="Drop it, or cast it first."
         ) from error
     written = 0
     with writer:
@@ -88,7 +90,7 @@ def _refused_column(schema: pa.Schema) -> str | None:
     def is_refused(field: pa.Field) -> bool:
         try:
             pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
-        except pa.ArrowNotImplementedError:
+        except (pa.ArrowNotImplementedError, OSError):  # decimals with a negative scale are the latter
             return True
         return False
 

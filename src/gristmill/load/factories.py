@@ -340,7 +340,7 @@ def dataset_module_factory(
 
     Example:
         >>> dataset_module_factory("csv", data_files="https://example.org/a.csv").module_path
-        'gristmill.formats.csv'
+        'gristmill.packaged_modules.csv.csv'
     """
     name, at = parse_path(path), parse_revision(revision)
     if name in known_formats():
