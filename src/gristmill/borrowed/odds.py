@@ -38,6 +38,7 @@ def experimental(fn: Callable[..., Any]) -> Callable[..., Any]:
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(record=True) as told:
+        ...     warnings.simplefilter("always")
         ...     experimental(lambda: 5)()
         5
         >>> [warning.category.__name__ for warning in told]
