@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.types as pt
 from typing_extensions import Self
 
 from gristmill.build.ahead import read_ahead
@@ -24,7 +23,7 @@ from gristmill.build.source import SplitSource
 from gristmill.errors import ColumnNotFoundError
 from gristmill.features import Features
 from gristmill.formats.base import Format
-from gristmill.formats.filtering import with_fields_of
+from gristmill.formats.filtering import type_in_schemas
 from gristmill.formats.source import Position, SourceFile
 from gristmill.progress import Progress
 from gristmill.table.arrow_file import ArrowFileWriter
@@ -97,15 +96,8 @@ class Job:
             ColumnNotFoundError: None has it.
         """
         if name not in self.types:
-            there, found = dict[str, None](), None
-            for file in self.files:
-                schema = self.format.infer_schema(file, self.options)
-                there.update(dict.fromkeys(schema.names))
-                if name in schema.names:
-                    type_ = schema.field(name).type
-                    found = type_ if found is None else with_fields_of(found, type_)
-                    if not pt.is_struct(type_):
-                        break
+            schemas = (self.format.infer_schema(file, self.options) for file in self.files)
+            found, there = type_in_schemas(name, schemas)
             if found is None:
                 raise ColumnNotFoundError.from_name(name, there, files_named(self.source))
             self.types[name] = found

@@ -13,7 +13,7 @@ from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
 from gristmill.features.columnless import without_columns
 from gristmill.formats.source import SourceFile
 
-__all__ = ["columns_needed", "filter_expression", "one_batch", "rows_of", "with_fields_of"]
+__all__ = ["columns_needed", "filter_expression", "one_batch", "rows_of", "type_in_schemas"]
 
 
 def columns_needed(
@@ -176,6 +176,32 @@ def with_fields_of(type_: pa.DataType, other: pa.DataType) -> pa.DataType:
         for name, field in own.items()
     ]
     return pa.struct([*fields, *(field for name, field in there.items() if name not in own)])
+
+
+def type_in_schemas(name: str, schemas: Iterable[pa.Schema]) -> tuple[pa.DataType | None, list[str]]:
+    """Finds the type of a column that a filter looks at.
+
+    Args:
+        name: The column.
+        schemas: Those of the files, drawn as far as needed: to the first one that has the column, or to the last where
+            it is a struct, which has the fields of all files, as the filter may look at one of any of them.
+
+    Returns:
+        Its type, None if no file has it, and the names of all columns that were met.
+
+    Example:
+        >>> type_in_schemas("b", [pa.schema({"a": pa.int8()}), pa.schema({"b": pa.bool_()})])
+        (DataType(bool), ['a', 'b'])
+    """
+    names, found = dict[str, None](), None
+    for schema in schemas:
+        names.update(dict.fromkeys(schema.names))
+        if name in schema.names:
+            type_ = schema.field(name).type
+            found = type_ if found is None else with_fields_of(found, type_)
+            if not pt.is_struct(type_):
+                break
+    return found, list(names)
 
 
 def _filled(array: Any, type_: pa.DataType) -> Any:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.types as pt
 
 from gristmill.errors import ColumnNotFoundError
-from gristmill.formats.filtering import with_fields_of
+from gristmill.formats.filtering import type_in_schemas
 from gristmill.formats.loose import read_loosely
 from gristmill.formats.registry import get_format
 from gristmill.formats.source import SourceFile
@@ -67,18 +66,9 @@ def type_in_others(node: FilePlan, piece: Piece, types: dict[str, Any], name: st
     if node.schema is not None and name in node.schema.names:
         types[name] = node.schema.field(name).type
         return types[name]
-    seen, found = set[str](), None
-    for file in _files(node, piece):
-        schema = _first_schema(node, file)
-        seen.update(schema.names)
-        if name in schema.names:
-            type_ = schema.field(name).type
-            # A struct has the fields of all files: the filter may look at one of any of them.
-            found = type_ if found is None else with_fields_of(found, type_)
-            if not pt.is_struct(type_):
-                break
+    found, seen = type_in_schemas(name, (_first_schema(node, file) for file in _files(node, piece)))
     if found is None:
-        raise _nowhere(node, piece, name, seen)
+        raise _nowhere(node, piece, name, set(seen))
     types[name] = found
     return found
 
