@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import io
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,28 @@ def failing(folder: Path, number: int, *, since: int = 0, reads: bool = False) -
 
     with watched(folder, happen):
         yield seen
+
+
+@contextlib.contextmanager
+def deleted(folder: Path, moment: int) -> Iterator[list[str]]:
+    """Deletes a folder with all in it just before one of the system calls below it.
+
+    Args:
+        folder: The folder.
+        moment: Which call, counted from 1.
+
+    Yields:
+        The names of the calls so far.
+    """
+    calls: list[str] = []
+
+    def happen(call: str, _writes: bool) -> None:
+        calls.append(call)
+        if len(calls) == moment:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    with watched(folder, happen):
+        yield calls
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from gristmill.errors import DiskFullError, FileError, GristmillError
 from gristmill.load import load_dataset
-from tests.disk_faults import failing, read_only, watched
+from tests.disk_faults import deleted, failing, read_only, watched
 
 ROWS = [1, 2, 3]
 SAID = {
@@ -69,19 +69,12 @@ def test_each_call_that_fails_is_told(tmp_path, files, number):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_cache_that_is_deleted_at_any_moment_is_made_again(tmp_path, files, workers):
     for moment in range(1, 200):
-        cache, count = tmp_path / f"cache{moment}", 0
-
-        def delete(_call, _writes, cache=cache, moment=moment):
-            nonlocal count
-            count += 1
-            if count == moment:
-                shutil.rmtree(cache, ignore_errors=True)
-
-        with watched(cache, delete):
+        cache = tmp_path / f"cache{moment}"
+        with deleted(cache, moment) as calls:
             assert load(files, cache, num_proc=workers)["a"][:] == ROWS, moment
         assert load(files, cache)["a"][:] == ROWS, moment
         assert not left_over(cache)
-        if count < moment:
+        if len(calls) < moment:
             break
     assert moment > 30
 

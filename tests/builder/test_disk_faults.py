@@ -1,13 +1,12 @@
 """What a builder prepares, and rows of a generator, on a disk that fails or is deleted: at each system call in turn."""
 
 import errno
-import shutil
 
 import pytest
 
 from gristmill import Dataset, DatasetInfo, Features, GeneratorBasedBuilder, SplitGenerator, Value
 from gristmill.errors import DiskFullError, FileError, FileMissingError, GristmillError
-from tests.disk_faults import failing, read_only, watched
+from tests.disk_faults import deleted, failing, read_only
 
 ROWS = [1, 2, 3]
 
@@ -60,21 +59,14 @@ def test_a_cache_that_is_deleted_at_any_moment(tmp_path, make):
     """What a builder prepares is made again; a generator, which may give its rows once alone, is not asked again."""
     errors: list[FileError] = []
     for moment in range(1, 300):
-        cache, count = tmp_path / f"cache{moment}", 0
-
-        def delete(_call, _writes, cache=cache, moment=moment):
-            nonlocal count
-            count += 1
-            if count == moment:
-                shutil.rmtree(cache, ignore_errors=True)
-
-        with watched(cache, delete):
+        cache = tmp_path / f"cache{moment}"
+        with deleted(cache, moment) as calls:
             try:
                 assert make(cache) == ROWS
             except FileError as error:
                 errors.append(error)
         assert make(cache) == ROWS, moment
-        if count < moment:
+        if len(calls) < moment:
             break
     assert moment > 10
     if make is built:  # gone before it is opened
