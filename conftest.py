@@ -29,6 +29,10 @@ os.environ["HF_XET_CACHE"] = str(_OWN / "xet")  # hf_xet writes logs whoever use
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(__file__).resolve().parent), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+# Compiled code is kept, whatever the environment says: asserts are rewritten once, not in each run and worker, and
+# the processes that tests start load the library instead of compiling it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 for _folder in (_HOME, _HERE):
     _folder.mkdir()
 

@@ -24,7 +24,7 @@ FLOORS = [
     {"partial.opening"},
     {"parquet"},
     {"partial"},
-    {"calling", "engine", "build"},
+    {"calling", "engine", "prepared"},
     {"publishing"},
     {"iterable"},
     {"search"},
@@ -41,7 +41,7 @@ FLOORS = [
 
 # Which rooms may import a heavy or optional library, at any depth of the code.
 HEAVY = {
-    "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "build", "load",
+    "pyarrow": {"features", "table", "formats", "formatting", "engine", "dataset", "dataset_dict", "prepared", "load",
                 "calling", "iterable", "builder", "parquet",
                 "fingerprint", "corpus", "files.borders", "files.compression", "demo", "info", "docs_file", "partial", "publishing", "hub.server.xet_format"},
     "numpy": {"borrowed", "features", "table", "formats", "formatting", "calling", "engine", "iterable", "dataset", "dataset_dict", "fingerprint",

@@ -31,7 +31,7 @@ def test_nothing_heavy_is_loaded(statement):
 
 def test_rows_of_this_program_need_no_streams_files_or_network():
     unused = ["asyncio", "ssl", "yaml", "sqlite3", "multiprocessing", "httpx", "fsspec", "huggingface_hub"]
-    unused += [f"gristmill.{room}" for room in ("build", "builder", "hub", "iterable", "load", "partial")]
+    unused += [f"gristmill.{room}" for room in ("prepared", "builder", "hub", "iterable", "load", "partial")]
     code = (
         "import sys, gristmill as g; ds = g.Dataset.from_dict({'a': [1, 2]}); ds[0], list(ds.shuffle(seed=1)),"
         f"ds.with_format('numpy')[:]; print([m for m in {unused} if m in sys.modules])"

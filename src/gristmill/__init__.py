@@ -18,9 +18,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill import config, errors, logging
     from gristmill import errors as exceptions
     from gristmill.borrowed.odds import experimental
-    from gristmill.build.cache_list import list_cache
-    from gristmill.build.cache_remove import remove_from_cache
-    from gristmill.build.cache_verify import verify_cache
     from gristmill.builder import ArrowBasedBuilder, BuilderConfig, DatasetBuilder, GeneratorBasedBuilder
     from gristmill.combine import concatenate_datasets, interleave_datasets
     from gristmill.dataset import Column, Dataset
@@ -61,6 +58,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from gristmill.iterable import IterableColumn, IterableDataset, IterableDatasetDict
     from gristmill.load import load_dataset, load_dataset_builder, load_from_disk
     from gristmill.partial import RemoteParquet
+    from gristmill.prepared.cache_list import list_cache
+    from gristmill.prepared.cache_remove import remove_from_cache
+    from gristmill.prepared.cache_verify import verify_cache
     from gristmill.progress import (
         are_progress_bars_disabled,
         disable_progress_bar,
@@ -148,15 +148,15 @@ _HOMES = {
     "interleave_datasets": "combine",
     "is_caching_enabled": "fingerprint",
     "is_progress_bar_enabled": "progress",
-    "list_cache": "build.cache_list",
+    "list_cache": "prepared.cache_list",
     "load_dataset": "load",
     "load_dataset_builder": "load",
     "load_from_disk": "load",
     "logging": "",
     "percent": "splits",
-    "remove_from_cache": "build.cache_remove",
+    "remove_from_cache": "prepared.cache_remove",
     "tqdm": "progress_bars",
-    "verify_cache": "build.cache_verify",
+    "verify_cache": "prepared.cache_verify",
 }
 
 # Documented names whose work is still to come: importable, fit for isinstance, a clear error when used.

@@ -12,9 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gristmill.build.declared import declared_info
-from gristmill.build.places import Place
-from gristmill.build.resolve import Request
 from gristmill.download import DownloadMode
 from gristmill.errors import (
     ConfigNotFoundError,
@@ -36,6 +33,9 @@ from gristmill.load.arguments import (
 )
 from gristmill.load.finding import Located, cant_be_asked, give_up, locate, recorded
 from gristmill.logging import get_logger
+from gristmill.prepared.declared import declared_info
+from gristmill.prepared.places import Place
+from gristmill.prepared.resolve import Request
 from gristmill.splits import SplitDict, SplitInfo
 
 __all__ = [

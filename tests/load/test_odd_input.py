@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from gristmill.build.write_split import write_split
 from gristmill.errors import (
     CardError,
     ConfigNotFoundError,
@@ -21,6 +20,7 @@ from gristmill.errors import (
 )
 from gristmill.inspect import get_dataset_config_names, get_dataset_infos, get_dataset_split_names
 from gristmill.load import load_dataset
+from gristmill.prepared.write_split import write_split
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def test_files_that_change_while_they_are_read(folder, tmp_path, monkeypatch, ch
 
     cache = tmp_path / "cache"
     with monkeypatch.context() as patch:
-        patch.setattr("gristmill.build.prepare.write_split", changing)
+        patch.setattr("gristmill.prepared.prepare.write_split", changing)
         with pytest.raises(FileError, match=r"train\.csv was changed while it was read"):
             load_dataset(str(folder), split="train", cache_dir=str(cache))
     assert not list(cache.rglob("*.arrow"))
@@ -279,7 +279,7 @@ def test_links_made_while_files_are_read_do_no_harm(folder, tmp_path, monkeypatc
         (tmp_path / "link").hardlink_to(folder / "train.csv")
         return write_split(source, files, *rest)
 
-    monkeypatch.setattr("gristmill.build.prepare.write_split", linking)
+    monkeypatch.setattr("gristmill.prepared.prepare.write_split", linking)
     assert load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))["a"][:] == [1, 2]
 
 

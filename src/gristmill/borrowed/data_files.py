@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gristmill.build.user_files import find_user_files
 from gristmill.download import DownloadConfig
 from gristmill.download.fetching import make_client
 from gristmill.errors import DataFilesNotFoundError
@@ -15,6 +14,7 @@ from gristmill.files.data_files import parse_data_files
 from gristmill.files.patterns import has_magic
 from gristmill.files.remote import local_path
 from gristmill.files.split_names import infer_splits, is_description
+from gristmill.prepared.user_files import find_user_files
 
 __all__ = [
     "DataFilesDict", "DataFilesList", "DataFilesPatternsDict", "DataFilesPatternsList", "EmptyDatasetError",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from gristmill.build import has_sufficient_disk_space
 from gristmill.errors import DatasetGenerationError, InvalidConfigName, ManualDownloadError
+from gristmill.prepared import has_sufficient_disk_space
 
 if TYPE_CHECKING:
     from gristmill.builder.config import BuilderConfig

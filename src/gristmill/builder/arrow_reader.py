@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.build.split_spec import wanted_parts
 from gristmill.errors import InvalidArgumentError
 from gristmill.info import DatasetInfo
+from gristmill.prepared.split_spec import wanted_parts
 from gristmill.splits import SplitInfo
 from gristmill.splits.infos import FileInstructions, file_instructions
 from gristmill.splits.slices import check_rows

@@ -6,13 +6,13 @@ import hashlib
 import json
 from pathlib import Path
 
-from gristmill.build.opening import OpenSplit
 from gristmill.builder.preparing import ORIGINS_FILENAME, split_files
 from gristmill.builder.shaping import shape, split_names
 from gristmill.errors import FileFormatError
 from gristmill.features import Features
 from gristmill.files.borders import reading
 from gristmill.info import DatasetInfo
+from gristmill.prepared.opening import OpenSplit
 from gristmill.table.arrow_file import open_many
 from gristmill.table.origins import Origins
 

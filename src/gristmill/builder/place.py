@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gristmill.build.keys import safe_name
-from gristmill.build.local import expand_local, local_file
-from gristmill.build.user_files import find_user_files
 from gristmill.download import DownloadConfig
 from gristmill.download.fetching import absolute, make_client
 from gristmill.download.nested import leaves
@@ -20,6 +17,9 @@ from gristmill.files.remote import local_path
 from gristmill.files.stamps import change_stamp
 from gristmill.fingerprint import Hasher, generate_random_fingerprint
 from gristmill.logging import get_logger
+from gristmill.prepared.keys import safe_name
+from gristmill.prepared.local import expand_local, local_file
+from gristmill.prepared.user_files import find_user_files
 
 _log = get_logger(__name__)
 

@@ -21,8 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill import config
-from gristmill.build import is_room_for
-from gristmill.build.guarded import make_alone
 from gristmill.builder.place import local_files_in
 from gristmill.builder.verifying import verify_checksums, verify_splits
 from gristmill.builder.writing import Parts, name_files, settle, share, write_parts
@@ -45,6 +43,8 @@ from gristmill.files.lock import sweep_lock
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
 from gristmill.naming import filenames_for_dataset_split
+from gristmill.prepared import is_room_for
+from gristmill.prepared.guarded import make_alone
 from gristmill.splits import SplitDict, SplitInfo
 from gristmill.splits.generator import SplitGenerator
 from gristmill.table.origins import Origins

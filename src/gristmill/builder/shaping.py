@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.build.combine import info_with
-from gristmill.build.opening import OpenSplit, join_parts
-from gristmill.build.split_spec import in_shape, wanted_parts
 from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
 from gristmill.info import DatasetInfo
+from gristmill.prepared.combine import info_with
+from gristmill.prepared.opening import OpenSplit, join_parts
+from gristmill.prepared.split_spec import in_shape, wanted_parts
 
 __all__ = ["shape", "split_names"]
 

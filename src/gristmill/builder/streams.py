@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gristmill.build.split_spec import in_shape
 from gristmill.builder.preparing import list_generators
 from gristmill.builder.tables import Examples, Source, WholeTables, named
 from gristmill.download import StreamingDownloadManager
@@ -17,6 +16,7 @@ from gristmill.iterable.block import Block, Columns
 from gristmill.iterable.node import Node, State, Stream
 from gristmill.iterable.origin import Run
 from gristmill.iterable.sources import Generated
+from gristmill.prepared.split_spec import in_shape
 from gristmill.splits import NamedSplit
 from gristmill.table.making import describe
 

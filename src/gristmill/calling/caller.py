@@ -16,7 +16,7 @@ from gristmill.calling.awaiting import is_async, run_together
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
 from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed
-from gristmill.formatting import FormatSpec, LazyBatch, LazyRow, Reader
+from gristmill.formatting import FormatSpec, LazyBatch, Reader
 from gristmill.formatting.lazy import Block, missing_column
 from gristmill.table.making import check_names
 from gristmill.table.view import View
@@ -205,9 +205,23 @@ class Caller(Call):
     def _reader(self) -> Reader:
         return Reader(self.view, self.features, self.spec)
 
-    def block(self, start: int, stop: int) -> Block:
-        """Reads rows for the function."""
-        return Block(self.view, start, stop, self._formatter)
+    def blocks(self, start: int, stop: int, size: int) -> Iterator[tuple[int, Block]]:
+        """Gives rows for the function, block after block; each is done with when the next one is asked for.
+
+        Args:
+            start: The first row.
+            stop: The row to stop before.
+            size: Rows a block.
+
+        Returns:
+            The number of its first row, and the block.
+        """
+        block: Block | None = None
+        for begin in range(start, stop, size):
+            end = min(stop, begin + size)
+            reused = block is not None and not self.batched
+            block = block.after(begin, end) if block is not None and reused else Block(self.view, begin, end, self._formatter)
+            yield begin, block
 
     def call_rows(self, block: Block, start: int, rank: int | None) -> list[Any]:
         """Calls the function once a row.
@@ -244,7 +258,7 @@ class Caller(Call):
 
     def _rows(self, block: Block, start: int) -> Any:
         if self._is_lazy:
-            return LazyRow.each_of(block)
+            return block.rows()
         return self._reader.rows_at(range(start, start + block.num_rows))
 
     def _arguments(self, block: Block, start: int) -> Any:

@@ -40,8 +40,8 @@ def cache_ls(settings: Settings, names: tuple[str, ...], kinds: tuple[Any, ...],
 
     Example: gristmill cache ls --sort used
     """
-    from gristmill.build.cache_list import list_cache
-    from gristmill.build.cache_remove import choose_entries
+    from gristmill.prepared.cache_list import list_cache
+    from gristmill.prepared.cache_remove import choose_entries
 
     entries = list_cache()
     if names or kinds:

@@ -56,8 +56,8 @@ def cache_rm(
 
     Example: gristmill cache rm --older 30d --dry-run
     """
-    from gristmill.build.cache_list import list_cache
-    from gristmill.build.cache_remove import choose_entries, remove_from_cache
+    from gristmill.prepared.cache_list import list_cache
+    from gristmill.prepared.cache_remove import choose_entries, remove_from_cache
 
     settings: Settings = ctx.obj
     if not names and not kinds and older is None and max_size is None:

@@ -27,9 +27,9 @@ def cache_verify(ctx: click.Context, names: tuple[str, ...], kinds: tuple[Any, .
 
     Example: gristmill cache verify --fix
     """
-    from gristmill.build.cache_list import list_cache
-    from gristmill.build.cache_remove import choose_entries
-    from gristmill.build.cache_verify import verify_cache
+    from gristmill.prepared.cache_list import list_cache
+    from gristmill.prepared.cache_remove import choose_entries
+    from gristmill.prepared.cache_verify import verify_cache
 
     settings: Settings = ctx.obj
     entries = list_cache()

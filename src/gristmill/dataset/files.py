@@ -9,14 +9,14 @@ from typing import Any
 
 from gristmill import config
 from gristmill.arguments import file_path
-from gristmill.build.combine import info_of, info_with, prepare_and_open
-from gristmill.build.named_files import files_by_split
-from gristmill.build.opening import OpenRows
-from gristmill.build.resolve import Request, from_format
 from gristmill.engine.tasks import check_num_proc
 from gristmill.features import Features
 from gristmill.files.paths import expand_home
 from gristmill.info import DatasetInfo
+from gristmill.prepared.combine import info_of, info_with, prepare_and_open
+from gristmill.prepared.named_files import files_by_split
+from gristmill.prepared.opening import OpenRows
+from gristmill.prepared.resolve import Request, from_format
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,7 @@ class FilterJob(CallingJob):
         caller = self.caller
         kept: list[IndexVector] = []
         size = self.unit if caller.batched else caller.view.block_rows()
-        for begin in range(start, stop, size):
-            block = caller.block(begin, min(stop, begin + size))
+        for begin, block in caller.blocks(start, stop, size):
             if caller.batched:
                 mask = mask_of(caller.name, caller.call_batch(block, begin, rank), begin, block.num_rows)
             else:

@@ -130,8 +130,7 @@ class MapJob(CallingJob):
         )
         size = self.unit if caller.batched else caller.view.block_rows()
         one_to_one = True
-        for begin in range(start, stop, size):
-            block = caller.block(begin, min(stop, begin + size))
+        for begin, block in caller.blocks(start, stop, size):
             if caller.batched:
                 table = outputs.of_batch(caller.call_batch(block, begin, rank), block, begin)
             else:

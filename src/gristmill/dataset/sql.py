@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.build.downloaded import sha256_of
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -16,6 +15,7 @@ from gristmill.files.atomic import temporary_name
 from gristmill.files.borders import writing
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
 from gristmill.formats.sql import SqlOptions, iter_query_tables
+from gristmill.prepared.downloaded import sha256_of
 
 __all__ = ["query_file", "read_sql"]
 

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gristmill.build.source import DataFile, fetch_each
-from gristmill.build.user_files import find_user_files
 from gristmill.errors import DataError, FileFormatError, InvalidArgumentError
 from gristmill.files.atomic import atomic_file
 from gristmill.files.borders import reading
@@ -22,6 +20,8 @@ from gristmill.formats.docs_layout import parse_roles
 from gristmill.formats.docs_write import docs_writer
 from gristmill.formats.parquet_footer import has_sound_chunks
 from gristmill.hub.client import HubClient
+from gristmill.prepared.source import DataFile, fetch_each
+from gristmill.prepared.user_files import find_user_files
 from gristmill.progress import progress
 
 # A row group up to this size, decoded, is one piece of work; a larger one is read batch by batch.

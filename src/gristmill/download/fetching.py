@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import urljoin
 
 from gristmill import config as settings
-from gristmill.build.user_files import find_user_files
 from gristmill.download.config import DownloadConfig
 from gristmill.errors import FileMissingError, InvalidArgumentError, OfflineError
 from gristmill.files.atomic import atomic_file
@@ -22,6 +21,7 @@ from gristmill.files.remote import downloaded_file, local_path, remote_identity
 from gristmill.files.retry import RetryPolicy
 from gristmill.hub.client import HubClient
 from gristmill.hub.downloads import UrlCache
+from gristmill.prepared.user_files import find_user_files
 
 _COPY_BYTES = 1 << 20
 _DOWNLOADS = 8

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from gristmill.build.downloaded import sha256_of
 from gristmill.download.config import DownloadConfig
 from gristmill.download.extracting import ArchiveIterable, FilesIterable, extract_file
 from gristmill.download.fetching import absolute, extracted_folder, fetch_file, make_client
 from gristmill.download.nested import leaves, map_leaves
 from gristmill.files.locations import has_scheme
+from gristmill.prepared.downloaded import sha256_of
 from gristmill.progress import progress
 
 __all__ = ["DownloadManager", "cached_path"]

@@ -10,18 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from gristmill.build.archives import enter_archives
-from gristmill.build.columns import SplitColumns
-from gristmill.build.named_files import files_by_split
-from gristmill.build.parts import streamed_file
-from gristmill.build.resolve import Request, from_format
-from gristmill.build.source import DataFile, SplitSource
 from gristmill.features import Features
 from gristmill.formats.registry import get_format
 from gristmill.iterable.file_columns import SCHEMA_IN_FILE
 from gristmill.iterable.file_plan import StreamFile
 from gristmill.iterable.files import Files
 from gristmill.iterable.node import Node
+from gristmill.prepared.archives import enter_archives
+from gristmill.prepared.columns import SplitColumns
+from gristmill.prepared.named_files import files_by_split
+from gristmill.prepared.parts import streamed_file
+from gristmill.prepared.resolve import Request, from_format
+from gristmill.prepared.source import DataFile, SplitSource
 
 _NAMED_BY_FEATURES = {"text": "text", "xml": "xml"}
 """The column of formats that have one, which their readers call what features call it."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill import config
-from gristmill.build.resolve import Request
 from gristmill.download import DownloadMode
 from gristmill.download.modes import parse_choice
 from gristmill.errors import InvalidArgumentError
@@ -19,6 +18,7 @@ from gristmill.features import Features
 from gristmill.files.paths import expand_home
 from gristmill.formats.registry import get_format, known_formats
 from gristmill.logging import get_logger
+from gristmill.prepared.resolve import Request
 
 if TYPE_CHECKING:
     from gristmill.download import DownloadConfig

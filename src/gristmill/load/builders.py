@@ -12,10 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill import config as settings_module
-from gristmill.build.combine import info_of
-from gristmill.build.keys import safe_name, split_folder
-from gristmill.build.opening import OpenSplit
-from gristmill.build.prepare import is_prepared
 from gristmill.builder import BuilderConfig, DatasetBuilder
 from gristmill.builder.preparing import Plan
 from gristmill.builder.shaping import shape, split_names
@@ -35,6 +31,10 @@ from gristmill.load.arguments import (
 from gristmill.load.finding import Found, Settings, find_dataset
 from gristmill.load.streaming import stream_found
 from gristmill.load.verification import check_files, check_splits
+from gristmill.prepared.combine import info_of
+from gristmill.prepared.keys import safe_name, split_folder
+from gristmill.prepared.opening import OpenSplit
+from gristmill.prepared.prepare import is_prepared
 from gristmill.splits.generator import SplitGenerator
 from gristmill.table.arrow_file import open_arrow
 from gristmill.table.origins import Origins

@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gristmill.build.keys import safe_name
-from gristmill.build.places import Place, bucket_place, folder_place, repo_place
-from gristmill.build.resolve import Request, Resolved, from_format, from_place
 from gristmill.builder import BuilderConfig
 from gristmill.builder.packaged import _PACKAGED_DATASETS_MODULES
 from gristmill.download import DownloadMode
@@ -39,6 +36,9 @@ from gristmill.load.arguments import (
     parse_revision,
 )
 from gristmill.load.finding import cant_be_asked, locate
+from gristmill.prepared.keys import safe_name
+from gristmill.prepared.places import Place, bucket_place, folder_place, repo_place
+from gristmill.prepared.resolve import Request, Resolved, from_format, from_place
 
 __all__ = [
     "BuilderConfigsParameters",

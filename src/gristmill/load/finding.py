@@ -10,13 +10,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from gristmill import config
-from gristmill.build.combine import prepare_and_open
-from gristmill.build.opening import OpenSplit, open_prepared
-from gristmill.build.places import Place, bucket_place, folder_place, repo_place
-from gristmill.build.prepare import is_prepared
-from gristmill.build.records import LoadRecord, now, read_records, request_key, write_record
-from gristmill.build.resolve import Request, Resolved, from_file, from_format, from_place, from_url
-from gristmill.build.source import SplitSource
 from gristmill.errors import (
     AccessError,
     DatasetNotFoundError,
@@ -35,6 +28,13 @@ from gristmill.files.paths import expand_home
 from gristmill.formats.registry import known_formats
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
+from gristmill.prepared.combine import prepare_and_open
+from gristmill.prepared.opening import OpenSplit, open_prepared
+from gristmill.prepared.places import Place, bucket_place, folder_place, repo_place
+from gristmill.prepared.prepare import is_prepared
+from gristmill.prepared.records import LoadRecord, now, read_records, request_key, write_record
+from gristmill.prepared.resolve import Request, Resolved, from_file, from_format, from_place, from_url
+from gristmill.prepared.source import SplitSource
 
 __all__ = [
     "Found",

@@ -9,7 +9,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gristmill.arguments import skips_errors
-from gristmill.build.combine import info_of, splits_besides
 from gristmill.builder.shaping import shape, split_names
 from gristmill.dataset import Dataset
 from gristmill.dataset_dict import DatasetDict
@@ -27,6 +26,7 @@ from gristmill.load.arguments import (
 )
 from gristmill.load.finding import Settings, find_dataset
 from gristmill.load.verification import check_files, check_splits
+from gristmill.prepared.combine import info_of, splits_besides
 from gristmill.splits import ReadInstruction, SplitBase
 
 if TYPE_CHECKING:

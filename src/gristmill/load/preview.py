@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gristmill import config as settings
-from gristmill.build.combine import info_of
-from gristmill.build.opening import join_parts
-from gristmill.build.resolve import Request
-from gristmill.build.split_spec import wanted_parts
 from gristmill.dataset import Dataset
 from gristmill.load.finding import Settings, find_dataset
+from gristmill.prepared.combine import info_of
+from gristmill.prepared.opening import join_parts
+from gristmill.prepared.resolve import Request
+from gristmill.prepared.split_spec import wanted_parts
 
 
 @dataclass(frozen=True)

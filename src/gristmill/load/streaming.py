@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gristmill.build.split_spec import in_shape, wanted_parts
 from gristmill.errors import InvalidArgumentError
 from gristmill.info import DatasetInfo
 from gristmill.iterable import IterableDataset, IterableDatasetDict, plans
@@ -12,6 +11,7 @@ from gristmill.iterable.node import Node
 from gristmill.iterable.opening import files_of_source
 from gristmill.iterable.sources import Rows
 from gristmill.load.finding import Found
+from gristmill.prepared.split_spec import in_shape, wanted_parts
 from gristmill.splits import NamedSplit
 from gristmill.splits.slices import SplitPart, check_rows
 from gristmill.table.making import describe

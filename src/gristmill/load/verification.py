@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gristmill.build.downloaded import has_hash, hash_of
-from gristmill.build.opening import OpenSplit
-from gristmill.build.source import SplitSource
 from gristmill.builder.verifying import verify_splits
 from gristmill.errors import NonMatchingChecksumError
+from gristmill.prepared.downloaded import has_hash, hash_of
+from gristmill.prepared.opening import OpenSplit
+from gristmill.prepared.source import SplitSource
 from gristmill.splits import SplitDict, SplitInfo
 
 __all__ = ["check_files", "check_splits"]
