@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -49,6 +51,23 @@ def folder_of_the_session() -> Iterator[None]:
     os.chdir(_HERE)
     yield
     os.chdir(before)
+
+
+class _ShortSleeps:
+    """`asyncio`, with sleeps of a hundredth of a second at most."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    @staticmethod
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(min(seconds, 0.01))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def servers_that_stop_at_once() -> None:
+    """uvicorn looks ten times a second whether it shall stop, then whether it has; tests stop a thousand servers."""
+    pytest.MonkeyPatch().setattr("uvicorn.server.asyncio", _ShortSleeps())
 
 
 @pytest.fixture(autouse=True)
