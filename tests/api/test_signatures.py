@@ -27,6 +27,8 @@ OURS: dict[str, dict[str, str]] = {
         for name in ("csv", "json", "parquet", "text")
     },
     "IterableDataset.map": _SKIPPING,
+    "IterableDataset.with_format": {"format_kwargs": "as the other one takes them"},
+    "IterableDatasetDict.with_format": {"format_kwargs": "as the other one takes them"},
 }
 
 # Constructors of ours that differ, since only Gristmill calls them.
@@ -57,7 +59,7 @@ def our_facts(name: str) -> dict[str, Any]:
 
 def without_ours(name: str, parameters: list[Parameter]) -> list[Parameter]:
     extra = OURS.get(name, {})
-    return [p for p in parameters if not (p[0] in extra and p[1] == "keyword_only")]
+    return [p for p in parameters if not (p[0] in extra and p[1] in ("keyword_only", "var_keyword"))]
 
 
 def same_for_callers(theirs: Parameter, ours: Parameter) -> bool:
@@ -110,5 +112,5 @@ def test_ours_are_real_and_come_last():
     for name, extra in OURS.items():
         parameters = inspect.signature(find(name)).parameters
         for parameter, reason in extra.items():
-            assert parameters[parameter].kind is inspect.Parameter.KEYWORD_ONLY
+            assert parameters[parameter].kind.name in ("KEYWORD_ONLY", "VAR_KEYWORD")
             assert reason

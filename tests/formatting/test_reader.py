@@ -4,6 +4,7 @@ import pytest
 
 from gristmill.dataset import Dataset
 from gristmill.errors import ColumnNotFoundError, DataError, InvalidArgumentError
+from gristmill.features import Features, List, Value
 from gristmill.formatting import LazyBatch, LazyRow
 
 
@@ -240,3 +241,30 @@ def test_frames_of_few_and_of_many_bytes(rows):
     assert frame["b"].sum() == rows * (rows - 1) / 8
     frame.loc[0, "a"] = 7  # the frame's own memory
     assert ds[0]["a"] == 0
+
+
+def test_numpy_keeps_the_types_of_columns_if_asked():
+    features = Features(
+        {"u": Value("uint8"), "h": Value("float16"), "d": Value("float64"), "l": List(Value("int16")),
+         "m": List(Value("uint8"), length=2), "s": {"x": Value("int8")}, "n": Value("int32"), "t": Value("string")}
+    )  # fmt: skip
+    ds = Dataset.from_dict(
+        {"u": [1, 255], "h": [0.5, 2], "d": [0.1, 0.2], "l": [[1], [2, 3]], "m": [[1, 2], [3, 4]],
+         "s": [{"x": 1}, {"x": -1}], "n": [1, None], "t": ["a", None]}, features,
+    ).with_format("numpy", dtype="keep")  # fmt: skip
+    batch = ds[:]
+    types = {"u": "uint8", "h": "float16", "d": "float64", "m": "uint8", "n": "float64"}
+    assert {name: str(batch[name].dtype) for name in types} == types
+    assert [str(ds[0][name].dtype) for name in "uhdm"] == ["uint8", "float16", "float64", "uint8"]
+    assert batch["l"][1].dtype == ds[1]["l"].dtype == ds["l"][1].dtype == np.int16
+    assert batch["s"][1]["x"].dtype == np.int8
+    assert batch["d"].tolist() == [0.1, 0.2]
+    assert batch["t"].tolist() == ["a", None]
+    assert batch["u"].flags.writeable
+    stream = ds.to_iterable_dataset().with_format("numpy", dtype="keep")
+    assert next(iter(stream))["u"].dtype == np.uint8
+
+
+def test_the_type_of_numbers_is_checked():
+    with pytest.raises(InvalidArgumentError, match='"keep"'):
+        Dataset.from_dict({"a": [1]}).with_format("numpy", dtype="kept")[0]

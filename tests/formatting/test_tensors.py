@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from gristmill import Dataset, Features, Value
+from gristmill import Dataset, Features, List, Value
 from gristmill.errors import CastError, InvalidArgumentError, MissingDependencyError
 from tests.formatting.test_structure import columns, same
 from tests.frameworks import framework
@@ -244,3 +244,36 @@ def test_a_framework_that_is_not_installed_is_named(name, monkeypatch):
     ds = Dataset.from_dict({"i": [1]}).with_format(name)
     with pytest.raises(MissingDependencyError, match=rf"gristmill\[{name}\]"):
         ds[0]
+
+
+KEPT = Features(
+    {"u": Value("uint8"), "h": Value("float16"), "d": Value("float64"), "i": Value("int64"), "b": Value("bool"),
+     "l": List(Value("int16")), "m": List(Value("uint8"), length=2), "s": {"x": Value("int8")}}
+)  # fmt: skip
+KEPT_ROWS = {
+    "u": [1, 255], "h": [0.5, 2.0], "d": [0.1, 0.2], "i": [1, 2], "b": [True, False], "l": [[1], [2, 3]],
+    "m": [[1, 2], [3, 4]], "s": [{"x": 1}, {"x": -1}],
+}  # fmt: skip
+NARROW = {"int64": "int32", "float64": "float32"}
+
+
+def test_types_can_be_kept(name):
+    ds = Dataset.from_dict(KEPT_ROWS, KEPT).with_format(name, dtype="keep")
+    types = {"u": "uint8", "h": "float16", "d": "float64", "i": "int64", "b": "bool", "m": "uint8"}
+    if name == "jax":
+        types = {column: NARROW.get(type_, type_) for column, type_ in types.items()}
+    batch = ds[:]
+    assert {column: dtype(batch[column]) for column in types} == types
+    assert {column: dtype(ds[0][column]) for column in types} == types
+    assert dtype(ds["u"][:]) == "uint8"
+    assert dtype(batch["l"][0]) == dtype(ds[1]["l"]) == "int16"
+    assert dtype(batch["s"][0]["x"]) == "int8"
+    assert plain(batch["i"]) == [1, 2]
+    assert plain(batch["l"]) == [[1], [2, 3]]
+
+
+def test_types_kept_by_jax_are_checked_for_room():
+    framework("jax")
+    ds = Dataset.from_dict({"i": [2**40]}).with_format("jax", dtype="keep")
+    with pytest.raises(CastError, match="out of the range of int32"):
+        ds[:]

@@ -13,7 +13,7 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.features.arrays import ArrayND
 from gristmill.features.unheld import converted
 from gristmill.formatting.python_rows import PythonFormatter, Row, make_rows
-from gristmill.formatting.structure import Array, Ragged, is_list, structure_of
+from gristmill.formatting.structure import Array, Ragged, is_list, keeps_types, structure_of
 
 
 class NumpyFormatter:
@@ -23,16 +23,17 @@ class NumpyFormatter:
 
     Args:
         features: The feature of each column.
-        dtype: Type of all numbers.
+        dtype: Type of all numbers; ``"keep"`` leaves them in the type of their column.
     """
 
     def __init__(self, features: Mapping[str, Any], dtype: Any = None) -> None:
         self._features = features
         self._python = PythonFormatter(features)
+        self._keeps = keeps_types(dtype)
         try:
-            self._dtype = None if dtype is None else np.dtype(dtype)
+            self._dtype = None if dtype is None or self._keeps else np.dtype(dtype)
         except TypeError as error:
-            raise InvalidArgumentError.from_value("dtype", dtype, "a type of numpy") from error
+            raise InvalidArgumentError.from_value("dtype", dtype, 'a type of numpy, or "keep"') from error
 
     def column(self, name: str, values: pa.ChunkedArray) -> Array:
         """Converts one column."""
@@ -90,6 +91,8 @@ class NumpyFormatter:
 
     def _tidy(self, array: Array) -> Array:
         kind = array.dtype.kind
+        if self._keeps:
+            return array
         if kind in "iuf" and self._dtype is not None:
             return array.astype(self._dtype, copy=False)
         if kind == "f":

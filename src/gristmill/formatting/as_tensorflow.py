@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gristmill.formatting.as_tensors import Framework, standard
-from gristmill.formatting.structure import Array, Ragged
+from gristmill.formatting.structure import Array, Ragged, keeps_types
 from gristmill.optional import require
 
 
@@ -16,19 +16,24 @@ class TensorFlow(Framework):
     """Makes tensors of TensorFlow: integers int64, other numbers float32, text as tensors of strings.
 
     Args:
-        options: Arguments of `tensorflow.convert_to_tensor`, for example ``dtype``.
+        options: Arguments of `tensorflow.convert_to_tensor`, for example ``dtype``. A dtype of ``"keep"`` leaves numbers
+            in the type of their column.
     """
 
     name = "tensorflow"
 
     def __init__(self, **options: Any) -> None:
         self._tf: Any = require("tensorflow", 'The format "tensorflow"')
-        self._options = options
-        self._dtype = options.get("dtype")
+        self._keeps = keeps_types(options.get("dtype"))
+        self._options = {
+            name: value for name, value in options.items() if not (self._keeps and name == "dtype")
+        }
+        self._dtype = self._options.get("dtype")
 
     def tensor(self, array: Array) -> Any:
         """Makes a tensor."""
-        numbers = standard(array, np.int64, np.float32 if self._dtype is None else None, self.name)
+        floating = np.float32 if self._dtype is None else None
+        numbers = array if self._keeps else standard(array, np.int64, floating, self.name)
         if self._dtype is None:
             return self._tf.convert_to_tensor(numbers, **self._options)
         # TensorFlow does not convert between types while it makes a tensor.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gristmill.formatting.as_tensors import Framework, own, standard
-from gristmill.formatting.structure import Array, Ragged
+from gristmill.formatting.structure import Array, Ragged, keeps_types
 from gristmill.optional import require
 
 
@@ -16,19 +16,23 @@ class Torch(Framework):
     """Makes tensors of PyTorch: integers int64, other numbers float32, unless `dtype` says otherwise.
 
     Args:
-        options: Arguments of `torch.tensor`, for example ``dtype`` and ``device``.
+        options: Arguments of `torch.tensor`, for example ``dtype`` and ``device``. A dtype of ``"keep"`` leaves numbers
+            in the type of their column.
     """
 
     name = "torch"
 
     def __init__(self, **options: Any) -> None:
         self._torch: Any = require("torch", 'The format "torch"')
-        self._options = options
+        self._keeps = keeps_types(options.get("dtype"))
+        self._options = {
+            name: value for name, value in options.items() if not (self._keeps and name == "dtype")
+        }
         self._floating = None if options.get("dtype") is not None else np.float32
 
     def tensor(self, array: Array) -> Any:
         """Makes a tensor in memory of its own."""
-        numbers = standard(array, np.int64, self._floating, self.name)
+        numbers = array if self._keeps else standard(array, np.int64, self._floating, self.name)
         if self._options:
             return self._torch.tensor(numbers, **self._options)
         return self._torch.from_numpy(own(numbers))

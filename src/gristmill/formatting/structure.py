@@ -15,6 +15,11 @@ import pyarrow.types as pt
 Array = npt.NDArray[Any]
 
 
+def keeps_types(dtype: object) -> bool:
+    """Says whether the option `dtype` of a format is ``"keep"``: numbers stay in the type of their column."""
+    return isinstance(dtype, str) and dtype == "keep"  # a type of numpy would try to read the text as one
+
+
 class Ragged(NamedTuple):
     """Rows of different lengths.
 

@@ -1076,17 +1076,25 @@ class IterableDataset(InfoMixin):
             whole_number("num_threads", num_threads, 1)
         return self._derive(plans.plan_decode(self._node, enable))
 
-    def with_format(self, type: str | None = None) -> IterableDataset:
+    def with_format(self, type: str | None = None, **format_kwargs: Any) -> IterableDataset:
         """Gives rows and batches in a format; functions given to `map` and `filter` from here on see it too.
 
         Args:
             type: ``"numpy"``, ``"torch"``, ``"arrow"``, ``"pandas"``, ``"polars"``, ``"jax"``, ``"tensorflow"``, or
                 None for Python objects.
+            **format_kwargs: Options of the format, as `Dataset.set_format` takes them; ``dtype="keep"`` leaves numbers
+                in the type of their column.
 
         Raises:
             InvalidArgumentError: There is no such format.
+
+        Example:
+            >>> from gristmill import Dataset, Features, Value
+            >>> small = Dataset.from_dict({"a": [1]}, Features({"a": Value("uint8")})).to_iterable_dataset()
+            >>> next(iter(small.with_format("numpy", dtype="keep")))["a"].dtype
+            dtype('uint8')
         """
-        return self._derive(self._node, FormatSpec.parse(type, None, False, {}, []))
+        return self._derive(self._node, FormatSpec.parse(type, None, False, format_kwargs, []))
 
 
 def _from_files(

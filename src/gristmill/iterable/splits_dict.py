@@ -102,9 +102,9 @@ class IterableDatasetDict(BySplit[IterableDataset]):
         """
         return self._each(lambda _, part: part.shuffle(seed, generator, buffer_size, max_buffer_input_shards))
 
-    def with_format(self, type: str | None = None) -> IterableDatasetDict:
+    def with_format(self, type: str | None = None, **format_kwargs: Any) -> IterableDatasetDict:
         """Gives the rows of every split in a format; see `IterableDataset.with_format`."""
-        return self._each(lambda _, part: part.with_format(type))
+        return self._each(lambda _, part: part.with_format(type, **format_kwargs))
 
     def push_to_hub(
         self,
