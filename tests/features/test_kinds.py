@@ -85,7 +85,16 @@ class TestClassLabel:
             self.label.str2int(value)
 
     def test_encodes_names_ids_and_no_label(self):
-        assert [self.label.encode_example(v) for v in ("pos", 1, 1.0, -1, None)] == [1, 1, 1, -1, None]
+        assert [self.label.encode_example(v) for v in ("pos", 1, 1.0, -1, "-1", None)] == [
+            1,
+            1,
+            1,
+            -1,
+            -1,
+            None,
+        ]
+        assert self.label.cast_storage(pa.array(["-1", "pos", None])).to_pylist() == [-1, 1, None]
+        assert ClassLabel(names=["-1", "1"]).encode_example("-1") == 0
         for wrong in (2, -2, "x", 0.5, [1]):
             with pytest.raises(CastError):
                 self.label.encode_example(wrong)
@@ -102,6 +111,8 @@ class TestClassLabel:
             {"names": ["a", "a"]},
             {"names": ["a"], "num_classes": 2},
             {"names": ["a"], "names_file": "x"},
+            {"names": {"a", "b"}},  # in another order in each process
+            {"names": {0: "a", 1: "b"}},
         ):
             with pytest.raises(InvalidArgumentError):
                 ClassLabel(**wrong)
@@ -126,6 +137,15 @@ def test_reprs_are_code():
 def test_sequence_is_the_older_way_to_write_lists():
     assert Sequence(Value("int8"), length=2) == List(Value("int8"), length=2)
     assert Sequence({"a": Value("int8")}) == {"a": List(Value("int8"))}
+    lists = Sequence({"a": Value("int8")})
+    # A list of what became a dict of lists: a list of such dicts, as files written with these features hold.
+    for made in (Sequence(lists), List(lists)):
+        assert made == List({"a": List(Value("int8"))})
+    assert Sequence({"a": Sequence(Value("int8"))}) == {"a": List(List(Value("int8")))}
+    assert isinstance(List(Value("int8")), Sequence)
+    assert issubclass(List, Sequence)
+    assert not isinstance(LargeList(Value("int8")), Sequence)
+    assert pickle.loads(pickle.dumps(Sequence(lists))) == Sequence(lists)
     assert Features({"a": [Value("int8")], "b": [{"c": [Value("bool")]}]}) == Features(
         {"a": List(Value("int8")), "b": List({"c": List(Value("bool"))})}
     )

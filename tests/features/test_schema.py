@@ -70,7 +70,10 @@ def test_card_lists_are_those_of_datasets():
         ({"sequence": {"sequence": "int8"}}, List(List(Value("int8")))),
         ({"list": [{"name": "q", "dtype": "string"}]}, List({"q": Value("string")})),
         ({"dtype": {"class_label": {"names": ["a", "b"]}}}, ClassLabel(names=["a", "b"])),
-        ({"dtype": {"class_label": {"names": {"10": "k", "9": "j"}}}}, ClassLabel(names=["j", "k"])),
+        (
+            {"dtype": {"class_label": {"names": {str(i): f"n{i}" for i in (10, *range(10))}}}},
+            ClassLabel(names=[f"n{i}" for i in range(11)]),
+        ),
         ({"dtype": {"class_label": {"num_classes": 2}}}, ClassLabel(num_classes=2)),
         ({"dtype": "null"}, Value("null")),
         ({"dtype": None}, Value("null")),
@@ -91,7 +94,8 @@ def test_forms_in_cards(entry, feature):
 @pytest.mark.parametrize(
     "damaged",
     ["text", [3], [{"dtype": "string"}], [{"name": "a"}], [{"name": "a", "dtype": "strng"}], [{"name": "a", "dtype": {"class_label": {}}}],
-     [{"name": "a", "dtype": {"unheard_of": {}}}], [{"name": "a", "list": 3}], [{"name": "a", "dtype": {"class_label": {"names": {"x": "a"}}}}]],
+     [{"name": "a", "dtype": {"unheard_of": {}}}], [{"name": "a", "list": 3}], [{"name": "a", "dtype": {"class_label": {"names": {"x": "a"}}}}],
+     [{"name": "a", "dtype": {"class_label": {"names": {"0": "a", "2": "c"}}}}], [{"name": "a", "dtype": {"class_label": {"names": {"0": "a", "00": "c"}}}}]],
 )  # fmt: skip
 def test_damaged_cards_are_refused(damaged):
     with pytest.raises(InvalidArgumentError):

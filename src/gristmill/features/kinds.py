@@ -7,6 +7,7 @@ function in a module of its own, so that a new kind is one class and its registr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -198,7 +199,7 @@ class ClassLabel:
         """Turns a class name or id into the id that is stored; checks it.
 
         Args:
-            example_data: A name, an id from -1 (no label) to ``num_classes - 1``, or None.
+            example_data: A name, an id from -1 (no label) to ``num_classes - 1``, either of them as text, or None.
 
         Raises:
             CastError: The value is neither.
@@ -206,7 +207,12 @@ class ClassLabel:
         if example_data is None:
             return None
         try:
-            number = self._id_of(example_data) if isinstance(example_data, str) else _exact_int(example_data)
+            if not isinstance(example_data, str):
+                number = _exact_int(example_data)
+            else:
+                # A column that holds names and "no label" is text throughout.
+                hidden = example_data.strip() == "-1" and example_data not in self._ids
+                number = -1 if hidden else self._id_of(example_data)
         except (TypeError, ValueError) as error:
             raise CastError.at(f"{example_data!r:.120} is no label of {self!r:.200}") from error
         if not -1 <= number < self.num_classes:
@@ -257,7 +263,9 @@ class ClassLabel:
 
 
 def _checked_names(names: Any) -> list[str]:
-    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+    # A set has another order in each process, and of a dict nobody can tell whether names are its keys or values.
+    refused = str, bytes, Mapping, AbstractSet
+    if isinstance(names, refused) or not isinstance(names, Iterable):
         raise InvalidArgumentError.from_value("names", names, "a list with the name of each class")
     made = [str(name) for name in names]
     odd = next((name for name in made if not is_text(name)), None)
@@ -296,8 +304,41 @@ def _read_names(path: str) -> list[str]:
 _LONGEST = 2**31 - 1
 
 
+class Sequence:
+    """The older way to write a list; makes a `List`, or for a dict of features a dict of lists.
+
+    A `List` is an instance of this class.
+
+    Args:
+        feature: Feature of the items.
+        length: Number of items in every list; -1 where it varies.
+        **kwargs: As for `List`.
+
+    Example:
+        >>> Sequence({"a": Value("int32")})
+        {'a': List(Value('int32'))}
+    """
+
+    def __new__(cls, feature: FeatureType = None, length: int = -1, **kwargs: Any) -> Any:
+        """Makes the `List`, or the dict of them."""
+        if cls is not Sequence:
+            return super().__new__(cls)
+        # A list of what `Sequence` made a dict of is a list of such dicts.
+        if isinstance(feature, Mapping) and not isinstance(feature, _DictOfLists):
+            made = {name: List(inner, length=length, **kwargs) for name, inner in feature.items()}
+            return _DictOfLists(made)
+        return List(feature, length=length, **kwargs)
+
+
+class _DictOfLists(dict[str, Any]):
+    """What `Sequence` makes of a dict of features: a dict like any other that knows where it comes from."""
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+        return dict, (dict(self),)  # so that it is hashed and pickled as the dict it stands for
+
+
 @dataclass(repr=False)
-class List:
+class List(Sequence):
     """A column of lists, each item of the same feature.
 
     Args:
@@ -348,23 +389,3 @@ class LargeList:
 
     def __repr__(self) -> str:
         return f"LargeList({self.feature!r})"
-
-
-class Sequence:
-    """The older way to write a list; makes a `List`, or for a dict of features a dict of lists.
-
-    Args:
-        feature: Feature of the items.
-        length: Number of items in every list; -1 where it varies.
-        **kwargs: As for `List`.
-
-    Example:
-        >>> Sequence({"a": Value("int32")})
-        {'a': List(Value('int32'))}
-    """
-
-    def __new__(cls, feature: FeatureType = None, length: int = -1, **kwargs: Any) -> Any:
-        """Makes the `List`, or the dict of them."""
-        if isinstance(feature, Mapping):
-            return {name: List(inner, length=length, **kwargs) for name, inner in feature.items()}
-        return List(feature, length=length, **kwargs)

@@ -77,12 +77,23 @@ _MOST_CLASSES = 1_000_000
 def _label(entries: Mapping[str, Any]) -> FeatureType:
     names = entries.get("names")
     if isinstance(names, Mapping):
-        names = [names[key] for key in sorted(names, key=int)]
+        names = _names_by_id(names)
     number = entries.get("num_classes") if names is None else None
     if number is not None and whole_number("num_classes", number) > _MOST_CLASSES:
         # Each gets a name; a file must not be able to ask for more of them than memory holds.
         raise InvalidArgumentError.from_value("num_classes", number, f"at most {_MOST_CLASSES} without names")
     return ClassLabel(num_classes=number, names=names, id=entries.get("id"))
+
+
+def _names_by_id(names: Mapping[Any, Any]) -> list[Any]:
+    by_id = {int(key): name for key, name in names.items()}
+    absent = next((i for i in range(len(names)) if i not in by_id), None)
+    if absent is not None:
+        # To close the gap would give the later names other ids than the data have.
+        raise InvalidArgumentError.from_value(
+            "names", dict(names), f"a name for each id from 0 on; there is none for {absent}"
+        )
+    return [by_id[i] for i in range(len(names))]
 
 
 def _inner(make: Callable[..., FeatureType]) -> Callable[[Mapping[str, Any]], FeatureType]:
