@@ -20,31 +20,36 @@ def compare(monkeypatch):
     return importlib.import_module("compare")
 
 
+@pytest.fixture
+def figures(compare):
+    return importlib.import_module("figures")
+
+
 def answer(seconds, digest="x"):
     return {"seconds": seconds, "cpu": seconds, "peak": 10**6, "digest": digest}
 
 
-def test_ratios_are_medians_of_the_rounds(compare):
+def test_ratios_are_medians_of_the_rounds(figures):
     answers = {
         "gristmill": [answer(1.0), answer(2.0), answer(1.0)],
         "datasets": [answer(5.0), answer(4.0), answer(9.0)],
     }
-    assert compare.ratio(answers, "datasets", "gristmill", "seconds") == 5.0
-    assert compare.ratio(answers, "gristmill", "limit", "seconds") is None
+    assert figures.ratio(answers, "datasets", "gristmill", "seconds") == 5.0
+    assert figures.ratio(answers, "gristmill", "limit", "seconds") is None
 
 
-def test_results_that_differ_are_told(compare):
+def test_results_that_differ_are_told(figures):
     one, other = [answer(1.0, "x")], [answer(1.0, "y")]
-    assert compare.same({"gristmill": one, "datasets": one, "limit": one}) == "yes"
-    assert compare.same({"gristmill": one, "datasets": one, "limit": other}) == "limit differs"
-    assert compare.same({"gristmill": one, "datasets": other}) == "no"
+    assert figures.same({"gristmill": one, "datasets": one, "limit": one}) == "yes"
+    assert figures.same({"gristmill": one, "datasets": one, "limit": other}) == "limit differs"
+    assert figures.same({"gristmill": one, "datasets": other}) == "no"
 
 
-def test_what_is_missing_has_no_figures(compare):
+def test_what_is_missing_has_no_figures(figures):
     answers = {"gristmill": [{"missing": "not there yet"}], "datasets": [answer(2.0)], "limit": [answer(1.0)]}
-    line = compare.table_line("sort", answers)
+    line = figures.table_line("sort", answers)
     assert line.startswith("| sort | missing |  |  | 2 | 2 | 1 | 1 | 1 |")
-    assert any("not there yet" in said for said in compare.summary({"sort": answers}))
+    assert any("not there yet" in said for said in figures.summary({"sort": answers}))
 
 
 def test_workloads_load_no_library(compare):
