@@ -25,6 +25,7 @@ SCRIPT = """
     import pyarrow.parquet as pq
 
     from gristmill import IterableDataset, interleave_datasets
+    from gristmill.errors import DataError
 
     folder, room, wanted = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     texts = [f"{n:05}" * 200 for n in range(1000)]
@@ -67,8 +68,6 @@ SCRIPT = """
         read(stream)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     resource.setrlimit(resource.RLIMIT_DATA, (int(status["VmData"].split()[0]) * 1024 + room,) * 2)
-    if "--too-much" in sys.argv:
-        IterableDataset.from_parquet(str(folder / "long-*.parquet")).to_pandas()
     for number, stream in enumerate(streams("long", 180_000)):
         print(number, flush=True)
         read(stream)
@@ -85,13 +84,17 @@ SCRIPT = """
                 print(size, *[line for line in lines if line.startswith(("VmRSS", "RssAnon"))], flush=True)
             if size > wanted:
                 break
+    try:
+        IterableDataset.from_parquet(str(folder / "long-*.parquet")).to_pandas()
+    except (MemoryError, DataError) as error:
+        print("too much" if isinstance(error, MemoryError) or "needs more memory" in str(error) else error)
     print("done")
 """
 
 
-def run(folder, *more):
+def run(folder):
     wanted = os.environ.get("GRISTMILL_STREAMED", "0")
-    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(folder), str(ROOM), wanted, *more]
+    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(folder), str(ROOM), wanted]
     environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
 
@@ -101,6 +104,5 @@ def run(folder, *more):
 @pytest.mark.timeout(900)
 def test_streams_of_many_times_the_memory_there_is(tmp_path):
     ended = run(tmp_path)
-    assert ended.stdout.endswith("done\n"), ended.stdout + ended.stderr
-    ended = run(tmp_path, "--too-much")
-    assert "MemoryError" in ended.stderr or "ArrowMemoryError" in ended.stderr, ended.stdout + ended.stderr
+    # What all streams went through is too little for one of them at once.
+    assert ended.stdout.endswith("too much\ndone\n"), ended.stdout + ended.stderr
