@@ -70,15 +70,26 @@ def servers_that_stop_at_once() -> None:
     pytest.MonkeyPatch().setattr("uvicorn.server.asyncio", _ShortSleeps())
 
 
+def _working_folder() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109  # a path would be made of it for each test
+    except FileNotFoundError:  # it was deleted
+        return None
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
     """Fails a test that writes into the caches of whoever runs it, or into the working folder."""
     yield
-    left = sorted(path for folder in (_HOME, _HERE) for path in folder.rglob("*") if not path.is_dir())
+    left: list[Path] = []
     for folder in (_HOME, _HERE):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-    os.chdir(_HERE)
+        # Nearly always there is nothing, and making a folder anew after each test takes longer than most tests.
+        if not folder.is_dir() or any(folder.iterdir()):
+            left += sorted(path for path in folder.rglob("*") if not path.is_dir())
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+    if _working_folder() != str(_HERE):
+        os.chdir(_HERE)
     assert not left, f"left behind; tests write to tmp_path and to caches of their own: {left}"
 
 
