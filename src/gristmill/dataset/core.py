@@ -33,6 +33,7 @@ from gristmill.dataset import (
     frames,
     labels,
     mapping,
+    row_numbers,
     saving,
     sharding,
     sorting,
@@ -1002,7 +1003,7 @@ class Dataset(IndexableMixin, InfoMixin):
         Args:
             indices: Row numbers from 0: a range, list, array, generator, ...
             keep_in_memory: Accepted for compatibility; row numbers are always in memory.
-            indices_cache_file_name: Accepted for compatibility.
+            indices_cache_file_name: A file to write the row numbers to, unless they are a range.
             writer_batch_size: Accepted for compatibility.
             new_fingerprint: Fingerprint of the result.
 
@@ -1013,7 +1014,14 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1, 2, 3]}).select([2, 0])["a"][:]
             [3, 1]
         """
-        return self._choose("select", parse_indices(indices, len(self)), new_fingerprint)
+        rows = parse_indices(indices, len(self))
+        return self._choose("select", self._written(rows, indices_cache_file_name), new_fingerprint)
+
+    def _written(self, rows: range | IndexVector, file: object) -> range | IndexVector:
+        if file is None or isinstance(rows, range):
+            return rows
+        name = row_numbers.file_name("indices_cache_file_name", file)
+        return row_numbers.write_rows(self._place("select", rows, cache_file_name=name), rows)
 
     def skip(self, n: int) -> Dataset:
         """Leaves out the first `n` rows.
@@ -1063,8 +1071,8 @@ class Dataset(IndexableMixin, InfoMixin):
             seed: The same seed gives the same order; without it numpy's global state decides.
             generator: A numpy generator to use instead.
             keep_in_memory: Accepted for compatibility; row numbers are always in memory.
-            load_from_cache_file: Accepted for compatibility.
-            indices_cache_file_name: Accepted for compatibility.
+            load_from_cache_file: Take the order from `indices_cache_file_name` if an earlier run left it there.
+            indices_cache_file_name: A file to keep the order in; it is no longer than making it again otherwise.
             writer_batch_size: Accepted for compatibility.
             new_fingerprint: Fingerprint of the result.
 
@@ -1075,8 +1083,17 @@ class Dataset(IndexableMixin, InfoMixin):
             >>> Dataset.from_dict({"a": [1, 2, 3]}).shuffle(seed=42)["a"][:]
             [3, 2, 1]
         """
-        order = splitting.make_generator(seed, generator).permutation(len(self))
-        return self._choose("shuffle", order.astype(np.int64, copy=False), new_fingerprint)
+        numbers = splitting.make_generator(seed, generator)
+
+        def shuffled() -> IndexVector:
+            return numbers.permutation(len(self)).astype(np.int64, copy=False)
+
+        if indices_cache_file_name is None:
+            return self._choose("shuffle", shuffled(), new_fingerprint)
+        name = row_numbers.file_name("indices_cache_file_name", indices_cache_file_name)
+        key = numbers.bit_generator.state
+        place = self._place("shuffle", key, load_from_cache_file=load_from_cache_file, cache_file_name=name)
+        return self._choose("shuffle", row_numbers.kept_rows(place, len(self), shuffled), new_fingerprint)
 
     def shard(
         self,
@@ -1094,7 +1111,7 @@ class Dataset(IndexableMixin, InfoMixin):
             index: Which one, from 0.
             contiguous: Consecutive rows; otherwise every `num_shards`-th row.
             keep_in_memory: Accepted for compatibility; row numbers are always in memory.
-            indices_cache_file_name: Accepted for compatibility.
+            indices_cache_file_name: Accepted for compatibility; the rows are a range, which needs no file.
             writer_batch_size: Accepted for compatibility.
 
         Raises:
@@ -1128,9 +1145,9 @@ class Dataset(IndexableMixin, InfoMixin):
             seed: As for `shuffle`.
             generator: As for `shuffle`.
             keep_in_memory: Accepted for compatibility; row numbers are always in memory.
-            load_from_cache_file: Accepted for compatibility.
-            train_indices_cache_file_name: Accepted for compatibility.
-            test_indices_cache_file_name: Accepted for compatibility.
+            load_from_cache_file: Accepted for compatibility; the rows are drawn each time.
+            train_indices_cache_file_name: A file to write the row numbers of the train part to, unless they are a range.
+            test_indices_cache_file_name: Likewise for the test part.
             writer_batch_size: Accepted for compatibility.
             train_new_fingerprint: Fingerprint of the train part.
             test_new_fingerprint: Fingerprint of the test part.
@@ -1156,8 +1173,12 @@ class Dataset(IndexableMixin, InfoMixin):
             train, test = splitting.split_rows(len(self), sizes, numbers)
         return DatasetDict(
             {
-                "train": self._choose("select", train, train_new_fingerprint),
-                "test": self._choose("select", test, test_new_fingerprint),
+                "train": self._choose(
+                    "select", self._written(train, train_indices_cache_file_name), train_new_fingerprint
+                ),
+                "test": self._choose(
+                    "select", self._written(test, test_indices_cache_file_name), test_new_fingerprint
+                ),
             }
         )
 
@@ -1211,22 +1232,35 @@ class Dataset(IndexableMixin, InfoMixin):
             column_names: One name, or several, the most significant first.
             reverse: Largest first: for all columns, or one answer a column.
             null_placement: ``"at_end"`` or ``"at_start"``, whatever the direction.
-            keep_in_memory: Accepted for compatibility; row numbers are always in memory.
-            load_from_cache_file: Accepted for compatibility.
-            indices_cache_file_name: Accepted for compatibility.
+            keep_in_memory: Keep the order in memory alone, however long it took.
+            load_from_cache_file: Take the order that an earlier run left; by default if caching is enabled.
+            indices_cache_file_name: A file to keep the order in. Without it, that of a million rows or more is kept in
+                the cache folder of the dataset.
             writer_batch_size: Accepted for compatibility.
             new_fingerprint: Fingerprint of the result.
 
         Raises:
             ColumnNotFoundError: A column does not exist.
-            InvalidArgumentError: Values of a column have no order.
+            InvalidArgumentError: Values of a column have no order, or the file holds something else.
 
         Example:
             >>> Dataset.from_dict({"a": [2, None, 3]}).sort("a", reverse=True)["a"][:]
             [3, 2, None]
         """
-        rows = sorting.sorted_rows(self._view, column_names, reverse, null_placement)
-        return self._choose("sort", rows, new_fingerprint)
+
+        def order() -> range | IndexVector:
+            return sorting.sorted_rows(self._view, column_names, reverse, null_placement)
+
+        if indices_cache_file_name is None and len(self) < row_numbers.WORTH_KEEPING:
+            return self._choose("sort", order(), new_fingerprint)
+        place = self._place(
+            "sort",
+            (column_names, reverse, null_placement),
+            keep_in_memory=keep_in_memory,
+            load_from_cache_file=load_from_cache_file,
+            cache_file_name=row_numbers.file_name("indices_cache_file_name", indices_cache_file_name),
+        )
+        return self._choose("sort", row_numbers.kept_rows(place, len(self), order), new_fingerprint)
 
     def repeat(self, num_times: int) -> Dataset:
         """Puts the rows after themselves.

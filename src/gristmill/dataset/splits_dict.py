@@ -278,8 +278,8 @@ class DatasetDict(BySplit[Dataset]):
             seed: One for all.
             generators: A generator for each split.
             keep_in_memory: Accepted for compatibility.
-            load_from_cache_file: Accepted for compatibility.
-            indices_cache_file_names: Accepted for compatibility.
+            load_from_cache_file: As for `Dataset.shuffle`.
+            indices_cache_file_names: A file for each split, as for `Dataset.shuffle`.
             writer_batch_size: Accepted for compatibility.
 
         Raises:
@@ -290,7 +290,15 @@ class DatasetDict(BySplit[Dataset]):
         given = seed if seed is not None else seeds
         chosen = given if isinstance(given, dict) else dict.fromkeys(self, given)
         numbers = _by_split("generators", generators)
-        return self._each(lambda name, part: part.shuffle(seed=chosen.get(name), generator=numbers.get(name)))
+        files = _by_split("indices_cache_file_names", indices_cache_file_names)
+        return self._each(
+            lambda name, part: part.shuffle(
+                seed=chosen.get(name),
+                generator=numbers.get(name),
+                load_from_cache_file=load_from_cache_file,
+                indices_cache_file_name=files.get(name),
+            )
+        )
 
     def sort(
         self,
@@ -303,7 +311,17 @@ class DatasetDict(BySplit[Dataset]):
         writer_batch_size: int | None = 1000,
     ) -> DatasetDict:
         """Puts the rows of every split into the order of the values of columns, see `Dataset.sort`."""
-        return self._each(lambda _, part: part.sort(column_names, reverse, null_placement))
+        files = _by_split("indices_cache_file_names", indices_cache_file_names)
+        return self._each(
+            lambda name, part: part.sort(
+                column_names,
+                reverse,
+                null_placement,
+                keep_in_memory=keep_in_memory,
+                load_from_cache_file=load_from_cache_file,
+                indices_cache_file_name=files.get(name),
+            )
+        )
 
     def flatten(self, max_depth: int = 16) -> DatasetDict:
         """Gives each field of a struct a column of its own, see `Dataset.flatten`."""
