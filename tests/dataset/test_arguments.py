@@ -8,6 +8,8 @@ import pytest
 from gristmill.dataset import Dataset
 from gristmill.distributed import split_dataset_by_node
 from gristmill.errors import ColumnNotFoundError, FileFormatError, GristmillError, InvalidArgumentError
+from gristmill.iterable import IterableDataset
+from gristmill.table import InMemoryTable, MemoryMappedTable
 from gristmill.table.arrow_file import write_arrow
 
 NO_NUMBERS = [None, True, 1.5, float("nan"), "1", b"a", [1], {}, object, np.array([0.5]), np.float32(2)]
@@ -131,7 +133,21 @@ def test_a_damaged_arrow_file_is_an_error_and_no_crash(tmp_path):
     assert wrong > 100
 
 
-def test_offsets_that_point_outside_are_told(tmp_path):
+@pytest.mark.parametrize(
+    "open_it",
+    [
+        lambda path: Dataset.from_file(str(path)),
+        lambda path: Dataset.from_file(str(path), in_memory=True),
+        lambda path: Dataset.from_buffer(pa.py_buffer(path.read_bytes())),
+        lambda path: IterableDataset.from_file(str(path)),
+        lambda path: MemoryMappedTable.from_file(str(path)),
+        lambda path: InMemoryTable.from_file(str(path)),
+        lambda path: InMemoryTable.from_buffer(pa.py_buffer(path.read_bytes())),
+        lambda path: Dataset.from_dict({"a": [1]}).map(lambda row: row, cache_file_name=str(path)),
+        lambda path: Dataset.from_dict({"a": [1]}).filter(lambda row: True, cache_file_name=str(path)),
+    ],
+)
+def test_offsets_that_point_outside_are_told(tmp_path, open_it):
     bad = pa.Array.from_buffers(
         pa.string(), 3, [None, pa.py_buffer(np.array([0, 2**30, 1, 3], np.int32)), pa.py_buffer(b"abc")]
     )
@@ -139,7 +155,7 @@ def test_offsets_that_point_outside_are_told(tmp_path):
     with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, pa.schema({"s": pa.string()})) as stream:
         stream.write_batch(pa.RecordBatch.from_arrays([bad], ["s"]))
     with pytest.raises(FileFormatError):
-        Dataset.from_file(str(path))
+        open_it(path)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ from gristmill.not_there_yet import MissingMethod
 from gristmill.search import IndexableMixin
 from gristmill.splits import NamedSplit, Split
 from gristmill.table import InMemoryTable, Table, making
-from gristmill.table.arrow_file import open_arrow
+from gristmill.table.arrow_file import open_arrow, open_buffer
 from gristmill.table.gather import arrow_vector
 from gristmill.table.grouping import batch_features
 from gristmill.table.of_view import plain_table, table_of_view
@@ -362,10 +362,10 @@ class Dataset(IndexableMixin, InfoMixin):
             indices_buffer: A stream with the rows meant.
 
         Raises:
-            FileFormatError: A buffer is not an Arrow stream.
+            FileFormatError: A buffer is not an Arrow stream, or damaged.
         """
-        indices = None if indices_buffer is None else creating.read_buffer(indices_buffer)
-        return cls(creating.read_buffer(buffer), info, split, indices)
+        indices = None if indices_buffer is None else open_buffer(indices_buffer)
+        return cls(open_buffer(buffer), info, split, indices)
 
     @staticmethod
     def from_generator(

@@ -25,7 +25,6 @@ from gristmill.errors import (
 from gristmill.features import Features
 from gristmill.features.infer import Clash, refuse, to_json
 from gristmill.features.mixed import check_mixed_types, json_for_empty
-from gristmill.files.borders import reading
 from gristmill.files.paths import expand_home
 from gristmill.fingerprint import (
     Hasher,
@@ -43,18 +42,6 @@ _BLOCK = 1000
 
 ONLY_CLASHES = "only clashes"
 """What is done with mixed types where nothing is said: as in `map`, only what has no common type becomes `Json`."""
-
-
-def read_buffer(buffer: pa.Buffer) -> pa.Table:
-    """Reads an Arrow IPC stream in memory.
-
-    Raises:
-        FileFormatError: It is none.
-    """
-    if isinstance(buffer, str) or not isinstance(buffer, pa.Buffer | bytes | bytearray | memoryview):
-        raise InvalidArgumentError.from_value("buffer", buffer, "a pyarrow.Buffer")
-    with reading("the buffer", "Arrow"):
-        return pa.ipc.open_stream(buffer).read_all()
 
 
 @dataclass(frozen=True)

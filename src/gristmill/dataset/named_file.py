@@ -54,7 +54,9 @@ def open_named(file: Path, rows: int, fingerprint: str | None = None) -> Compute
     Raises:
         FileError: It can't be read, or is no Arrow file.
     """
-    table = open_arrow(file)
+    table = open_arrow(
+        file, check="offsets"
+    )  # whatever stands under a name of the user's, not only what we wrote
     facts = noted(table)
     if fingerprint is not None and facts.get("fingerprint") != fingerprint:
         return None

@@ -176,7 +176,7 @@ class IterableDataset(InfoMixin):
             FileMissingError: There is no such file.
             FileFormatError: It is no Arrow file.
         """
-        table, features = making.describe(open_arrow(filename), None)
+        table, features = making.describe(open_arrow(filename, check="offsets"), None)
         return IterableDataset(Rows.of_view(View.from_table(table), features))
 
     @classmethod

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from typing_extensions import Self
 
-from gristmill.errors import FileFormatError
+from gristmill.errors import FileFormatError, InvalidArgumentError
 from gristmill.features.columnless import concat_tables
 from gristmill.features.foreign import own_types
 from gristmill.features.soundness import check_soundness
@@ -291,6 +291,34 @@ def open_arrow(
                 _check(column, check)
     as_expected = schema is not None and table.schema.equals(schema, check_metadata=True)
     return table if as_expected else own_types(table)
+
+
+def open_buffer(buffer: pa.Buffer) -> pa.Table:
+    """Opens an Arrow IPC stream in memory, without a copy; what points outside of it is an error.
+
+    Args:
+        buffer: The stream.
+
+    Raises:
+        FileFormatError: It is none, or damaged.
+
+    Example:
+        >>> with (
+        ...     pa.BufferOutputStream() as sink,
+        ...     pa.ipc.new_stream(sink, pa.schema({"a": pa.int64()})) as writer,
+        ... ):
+        ...     writer.write_table(pa.table({"a": [1]}))
+        >>> open_buffer(sink.getvalue()).to_pydict()
+        {'a': [1]}
+    """
+    if not isinstance(buffer, pa.Buffer | bytes | bytearray | memoryview):
+        raise InvalidArgumentError.from_value("buffer", buffer, "a pyarrow.Buffer")
+    with reading("the buffer", "Arrow"):
+        table = pa.ipc.open_stream(buffer).read_all()
+        table.validate()
+        for column in table.columns:
+            _check(column, "offsets")
+    return own_types(table)
 
 
 def _map(path: str | os.PathLike[str]) -> pa.NativeFile:

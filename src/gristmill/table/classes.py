@@ -11,7 +11,7 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill.features.columnless import without_columns
-from gristmill.table.arrow_file import open_arrow
+from gristmill.table.arrow_file import open_arrow, open_buffer
 from gristmill.table.gather import gather
 from gristmill.table.selection import parse_indices
 from gristmill.table.steps import Slicer, Step, after_slice, apply_step, clip
@@ -288,7 +288,7 @@ class InMemoryTable(Table):
             FileMissingError: There is no such file.
             FileFormatError: It is damaged, or not Arrow.
         """
-        return cls(open_arrow(filename, in_memory=True))
+        return cls(open_arrow(filename, in_memory=True, check="offsets"))
 
     @classmethod
     def from_buffer(cls, buffer: pa.Buffer) -> Self:
@@ -296,8 +296,11 @@ class InMemoryTable(Table):
 
         Args:
             buffer: The stream.
+
+        Raises:
+            FileFormatError: It is damaged, or not Arrow.
         """
-        return cls(pa.ipc.open_stream(buffer).read_all())
+        return cls(open_buffer(buffer))
 
     @classmethod
     def from_pandas(cls, *args: Any, **kwargs: Any) -> Self:
@@ -360,7 +363,7 @@ class MemoryMappedTable(Table):
 
     @classmethod
     def from_file(cls, filename: str, replays: list[Step] | None = None) -> Self:
-        """Maps an Arrow file, in milliseconds whatever its size.
+        """Maps an Arrow file; of its values, only where they begin and end is looked at.
 
         Args:
             filename: An Arrow IPC stream or file.
@@ -370,7 +373,7 @@ class MemoryMappedTable(Table):
             FileMissingError: There is no such file.
             FileFormatError: It is damaged, or not Arrow.
         """
-        table = open_arrow(filename)
+        table = open_arrow(filename, check="offsets")
         for step in replays or ():
             table = apply_step(table, step)
         return cls(table, filename, replays)
