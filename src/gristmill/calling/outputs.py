@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
-from decimal import Decimal
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gristmill.calling.alike import Alike
 from gristmill.calling.caller import as_table
 from gristmill.calling.masks import length_of
+from gristmill.calling.taking import alike_types, has_infinity, takes_as_they_are
 from gristmill.errors import CastError, SchemaConflictError, TransformOutputError, shorten
 from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
@@ -24,7 +22,6 @@ from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.kinds import ClassLabel
 from gristmill.features.mixed import array_of_mixed
 from gristmill.features.value_types import alike_in, types_of
-from gristmill.features.visit import leaf_arrays
 from gristmill.formatting import LazyBatch, LazyRow
 from gristmill.formatting.lazy import Block
 
@@ -61,7 +58,7 @@ class Outputs:
     replaces: bool = False
     answered: str | None = None
 
-    def of_rows(self, answers: list[Any], block: Block, start: int) -> pa.Table | None:
+    def of_rows(self, answers: Alike | list[Any], block: Block, start: int) -> pa.Table | None:
         """Makes the table of one block, a row an answer; None if the function returned nothing.
 
         Args:
@@ -72,6 +69,8 @@ class Outputs:
         Raises:
             TransformOutputError: An answer can't become a row; names it.
         """
+        if isinstance(answers, Alike):
+            return self.of_columns(self.changed_columns(answers, block, start), start, len(answers))
         kinds = types_of(answers)
         self._check_answered(answers, kinds, start)
         if self.answered == "nothing":
@@ -79,9 +78,8 @@ class Outputs:
         if kinds == {dict}:
             return self._of_dicts(answers, block, start, plain=True)
         if kinds == {LazyRow}:
-            for position, answer in enumerate(answers):
-                self._note_removed(answer.removed, start + position)
-            return self._of_dicts([answer.changes for answer in answers], block, start, plain=True)
+            self._note_removed(set().union(*filter(None, map(attrgetter("removed"), answers))))
+            return self._of_dicts(list(map(attrgetter("changes"), answers)), block, start, plain=True)
         if all(issubclass(kind, Mapping) for kind in kinds):
             plain = [answer.changes if isinstance(answer, LazyRow) else answer for answer in answers]
             return self._of_dicts(plain, block, start, plain=False)
@@ -113,7 +111,7 @@ class Outputs:
         if answer is None:
             return None
         if isinstance(answer, LazyBatch):
-            self._note_removed(answer.removed, start)
+            self._note_removed(answer.removed)
             answer = answer.changes
         if isinstance(answer, Mapping):
             return self._of_columns(answer, block, start)
@@ -139,9 +137,37 @@ class Outputs:
                     "(an empty one changes nothing), or None for every row",
                 )
 
-    def _note_removed(self, removed: set[str], row: int) -> None:
+    def _note_removed(self, removed: set[str]) -> None:
         if removed - self.removed:
             self.removed |= removed
+
+    def changed_columns(self, answers: Alike, block: Block, start: int) -> dict[str, list[Any]]:
+        """Gives the columns of dicts taken apart, without those that are just as they were.
+
+        Args:
+            answers: What the function returned.
+            block: The rows.
+            start: Row number of the first.
+
+        Raises:
+            TransformOutputError: It returned None for the rows before.
+        """
+        self._check_answered([{}], {dict}, start)
+        columns = zip(answers.names, answers.columns, strict=True)
+        return {name: values for name, values in columns if not self._untouched(name, values, block)}
+
+    def of_columns(self, columns: Mapping[str, Any], start: int, rows: int) -> pa.Table:
+        """Makes the table of columns of values.
+
+        Args:
+            columns: The columns.
+            start: Row number of the first value.
+            rows: How many rows there are.
+
+        Raises:
+            TransformOutputError: They can't be stored.
+        """
+        return self._table(columns, start) if columns else without_columns(rows)
 
     def _of_dicts(
         self, answers: Sequence[Mapping[str, Any]], block: Block, start: int, *, plain: bool
@@ -160,9 +186,7 @@ class Outputs:
         columns = {
             name: values for name, values in columns.items() if not self._untouched(name, values, block)
         }
-        if not columns:
-            return without_columns(len(answers))
-        return self._table(columns, start, len(answers))
+        return self.of_columns(columns, start, len(answers))
 
     def _untouched(self, name: str, values: Sequence[Any], block: Block) -> bool:
         """Says whether values are the block's own, as in ``{**row, "new": 1}``: such a column need not be written.
@@ -210,9 +234,13 @@ class Outputs:
             raise self._bad(start, f"returned columns of different lengths ({shown})")
         if not answer:
             return without_columns(block.num_rows)
-        return self._table(dict(answer), start, next(iter(lengths.values())))
+        return self._table(dict(answer), start)
 
-    def _table(self, columns: Mapping[str, Any], start: int, rows: int) -> pa.Table:
+    def is_plain(self, name: str) -> bool:
+        """Says whether nothing but its type is known of a column."""
+        return self.features is None and name not in self.labels and name not in self.classes
+
+    def _table(self, columns: Mapping[str, Any], start: int) -> pa.Table:
         return pa.table({name: self._stored(name, values, start) for name, values in columns.items()})
 
     def _stored(self, name: str, values: Any, start: int) -> Any:
@@ -245,10 +273,10 @@ class Outputs:
                 return array_from_values(values, label, column=name, first_row=start)
             except (CastError, SchemaConflictError):
                 pass  # something else by now: the values decide
-        if hint is not None and type(values) is list and _takes_as_they_are(hint, values):
+        if hint is not None and type(values) is list and takes_as_they_are(hint, values):
             try:
                 array = pa.array(values, hint)
-                if not _has_infinity(array):
+                if not has_infinity(array):
                     return array  # an infinity may be a number too large for the type
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
                 pass  # not of that type after all: the values decide
@@ -265,7 +293,7 @@ class Outputs:
         try:
             if label is not None and pa.types.is_string(array.type):
                 return cast_array(array, label)
-            if _alike(array.type, hint):
+            if alike_types(array.type, hint):
                 return cast_array(array, from_arrow_type(hint))
         except (pa.ArrowException, CastError):
             return array
@@ -273,49 +301,6 @@ class Outputs:
 
     def _bad(self, row: int, problem: str) -> TransformOutputError:
         return TransformOutputError(f"{self.name} {problem} (row {row}).")
-
-
-def _takes_as_they_are(kind: pa.DataType, values: Sequence[Any]) -> bool:
-    """Says whether values can be handed to Arrow with a type.
-
-    Given a type, Arrow cuts off fractions, hours, microseconds and time zones, reads bytes as text and drops keys that a
-    struct type does not have, all without a word; so the Python types are looked at first, which costs less than
-    inferring them.
-    """
-    kinds = types_of(values) - {_NOTHING}
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return kinds <= {list} and _takes_as_they_are(
-            kind.value_type,
-            list(itertools.chain.from_iterable(value for value in values if value is not None)),
-        )
-    for belongs, allowed in _EXACT:
-        if belongs(kind):
-            return kinds <= allowed
-    return not kinds
-
-
-_EXACT: list[tuple[Callable[[pa.DataType], bool], set[type]]] = [
-    (pa.types.is_integer, {int}),
-    (pa.types.is_floating, {int, float}),
-    (pa.types.is_boolean, {bool}),
-    (pa.types.is_string, {str}),
-    (pa.types.is_large_string, {str}),
-    (pa.types.is_binary, {bytes}),
-    (pa.types.is_large_binary, {bytes}),
-    (pa.types.is_string_view, {str}),
-    (pa.types.is_binary_view, {bytes}),
-    (pa.types.is_fixed_size_binary, {bytes}),
-    (pa.types.is_date, {date}),
-    (pa.types.is_decimal, {Decimal, int}),
-]
-
-
-def _has_infinity(array: pa.Array) -> bool:
-    return any(
-        pc.any(pc.is_inf(leaf)).as_py()
-        for leaf in leaf_arrays(array)
-        if pa.types.is_floating(leaf.type) and leaf.type.bit_width < 64
-    )
 
 
 def _columns_of_like(answers: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any]] | None:
@@ -326,33 +311,3 @@ def _columns_of_like(answers: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any
         return {name: list(map(itemgetter(name), answers)) for name in answers[0]}
     except KeyError:
         return None
-
-
-def _alike(kind: pa.DataType, hint: pa.DataType) -> bool:
-    """Says whether two types hold the same kinds of values in the same structure, or nulls in place of them."""
-    if kind == hint or pa.types.is_null(kind):
-        return True
-    if _is_list(kind) and _is_list(hint):
-        return _alike(kind.value_type, hint.value_type)
-    if pa.types.is_struct(kind) and pa.types.is_struct(hint):
-        names = {field.name for field in kind}
-        return names == {field.name for field in hint} and all(
-            _alike(kind.field(name).type, hint.field(name).type) for name in names
-        )
-    return any(belongs(kind) and belongs(hint) for belongs in _FAMILIES)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-_FAMILIES: list[Callable[[pa.DataType], bool]] = [
-    lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind),
-    lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind),
-    lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind),
-    pa.types.is_decimal,
-    pa.types.is_duration,
-    pa.types.is_time,
-    lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
-    lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
-]

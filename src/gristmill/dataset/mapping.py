@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from gristmill.arguments import check_columns, whole_number
 from gristmill.calling.caller import Caller
+from gristmill.calling.gathering import Made, iter_row_tables
 from gristmill.calling.outputs import Outputs
 from gristmill.dataset.named_file import FACTS, Computed
 from gristmill.dataset.pieces import CallingJob, compute
@@ -128,17 +129,17 @@ class MapJob(CallingJob):
         outputs = Outputs(
             caller.name, self.features, types, self._labels(), self._classes(), self.mixed, kept
         )
-        size = self.unit if caller.batched else caller.view.block_rows()
+        if caller.batched:
+            made = self._tables_of_batches(outputs, start, stop, rank, advance)
+        else:
+            made = iter_row_tables(caller, outputs, start, stop, rank, advance)
         one_to_one = True
-        for begin, block in caller.blocks(start, stop, size):
-            if caller.batched:
-                table = outputs.of_batch(caller.call_batch(block, begin, rank), block, begin)
-            else:
-                table = outputs.of_rows(caller.call_rows(block, begin, rank), block, begin)
-            if table is not None:
-                if table.num_rows != block.num_rows:
+        for begin, rows, returned in made:
+            if returned is not None:
+                table = returned
+                if table.num_rows != rows:
                     one_to_one = False
-                    self._check_complete(table, outputs, begin, block.num_rows)
+                    self._check_complete(table, outputs, begin, rows)
                 else:
                     table = self._with_recast(table, outputs, begin)
                 if (
@@ -146,10 +147,17 @@ class MapJob(CallingJob):
                 ):  # what most files end with is what they begin with, so that they are made once
                     growing.metadata = _facts(outputs, one_to_one)
                 growing.write(table)
-            advance(block.num_rows)
         growing.metadata = _facts(outputs, one_to_one)
 
     def check(self, facts: tuple[dict[str, Any], ...], ranges: tuple[tuple[int, int], ...]) -> None:
+    def _tables_of_batches(
+        self, outputs: Outputs, start: int, stop: int, rank: int | None, advance: Callable[[int], object]
+    ) -> Iterator[Made]:
+        for begin, block in self.caller.blocks(start, stop, self.unit):
+            table = outputs.of_batch(self.caller.call_batch(block, begin, rank), block, begin)
+            yield begin, block.num_rows, table
+            advance(block.num_rows)
+
         """Refuses pieces of which some have answers and others None.
 
         Args:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import tempfile
 import time
@@ -342,11 +343,13 @@ def _piece(folder: Path, stem: str, start: int, stop: int) -> Path:
 
 
 def _finished(folder: Path, stem: str) -> list[tuple[int, int]]:
-    paths = [path for path in folder.iterdir() if path.name.startswith(stem)] if folder.is_dir() else []
-    if not paths:
+    # As names, of which a cache may hold thousands; a path for each takes six times as long.
+    listed = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208
+    names = [name for name in listed if name.startswith(stem)]
+    if not names:
         return []
     pattern = re.compile(re.escape(stem) + r"_(\d+)_(\d+)\.arrow")
-    matches = [(path, found) for path in paths if (found := pattern.fullmatch(path.name))]
+    matches = [(folder / name, found) for name in names if (found := pattern.fullmatch(name))]
     return [(int(found[1]), int(found[2])) for path, found in matches if _is_whole(path)]
 
 
