@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,9 @@ from gristmill.errors import CastError, InvalidArgumentError
 from gristmill.features.columnless import refuse_columnless
 from gristmill.features.unheld import converted
 from gristmill.features.visit import leaf_arrays
+from gristmill.formats.parquet_pieces import copied
+from gristmill.formats.parquet_splice import Splice
+from gristmill.formats.parquet_threads import can_be_apart, encoded_groups, pays
 
 __all__ = ["ROW_GROUP_BYTES", "row_groups", "write_groups"]
 
@@ -51,37 +56,74 @@ def write_groups(
         DataError: It can't hold a value; names row and column.
     """
     options = dict(options)
-    first, groups = _peeked(groups)
-    file = _Patient(out)
+    threads = pa.cpu_count()
+    # One row group of one column is nothing to share.
+    heads, groups = _peeked(groups, 2 if len(schema) == 1 and threads > 1 else 1)
+    first = heads[0] if heads else None
     if _CAN_CHUNK:
         options["use_content_defined_chunking"] = dict(_CHUNKING) if chunking is True else chunking
+    if "use_dictionary" not in options and first is not None and (long := _long_texts(first)):
+        options["use_dictionary"] = [path for path in _leaf_paths(schema) if path not in long]
+    shared = threads > 1 and len(heads) + len(schema) > 2 and first is not None
+    shared = shared and can_be_apart(options) and pays(heads[0])
+    del heads, first
+    if shared:
+        _write_spliced(out, groups, schema, options, threads)
+        return
+    file = _Patient(out)
+    writer = _opened(file, schema, options)
+    written = 0
+    with writer:
+        for table in groups:
+            _check_values(table, written, options)
+            written += table.num_rows
+            writer.write_table(table, row_group_size=table.num_rows)
+            file.check()
+        _tell_chunking(writer, options)
+    file.check()
+
+
+def _write_spliced(
+    out: Any, groups: Iterable[pa.Table], schema: pa.Schema, options: Mapping[str, Any], threads: int
+) -> None:
+    """Writes the same bytes from pieces that several threads encode."""
+    empty = pa.BufferOutputStream()
+    with _opened(empty, schema, options) as writer:
+        _tell_chunking(writer, options)
+    splice = Splice(out)
+    check = partial(_check_values, options=options)
+    with contextlib.closing(encoded_groups(groups, options, threads, check)) as encoded:
+        for pieces in encoded:
+            splice.add_group(pieces)
+            del pieces
+    splice.close(empty.getvalue().to_pybytes())
+
+
+def _opened(sink: Any, schema: pa.Schema, options: Mapping[str, Any]) -> pq.ParquetWriter:
+    """Begins a file."""
+    is_ours = isinstance(sink, _Patient)
     try:
-        if "use_dictionary" not in options and first is not None and (long := _long_texts(first)):
-            options["use_dictionary"] = [path for path in _leaf_paths(schema) if path not in long]
-        writer = pq.ParquetWriter(pa.PythonFile(file, mode="w"), schema, **options)
+        return pq.ParquetWriter(pa.PythonFile(sink, mode="w") if is_ours else sink, schema, **copied(options))
     except (TypeError, AttributeError, ValueError) as error:
         raise InvalidArgumentError(f"An option of to_parquet is not known: {error}") from error
     except (pa.ArrowNotImplementedError, OSError) as error:
-        file.check()
+        if is_ours:
+            sink.check()
         column = _refused_column(schema)
         if column is None:
             raise
         raise CastError.at(
             f"Parquet can't hold a column: {error}", column=column, remedy="Drop it, or cast it first."
         ) from error
-    written = 0
-    with writer:
-        for table in groups:
-            _check_times(table, written, options)
-            _check_decimals(table, written)
-            written += table.num_rows
-            writer.write_table(table, row_group_size=table.num_rows)
-            file.check()
-        if options.get("use_content_defined_chunking"):
-            # What the Hub looks for to tell such files.
-            said = json.dumps(options["use_content_defined_chunking"])
-            writer.add_key_value_metadata({"content_defined_chunking": said})
-    file.check()
+    except pa.ArrowException as error:  # no such compression or encoding
+        raise InvalidArgumentError(f"An option of to_parquet can't be used: {error}") from error
+
+
+def _tell_chunking(writer: pq.ParquetWriter, options: Mapping[str, Any]) -> None:
+    """Says how pages are cut by content, which is what the Hub looks for."""
+    if options.get("use_content_defined_chunking"):
+        said = json.dumps(options["use_content_defined_chunking"])
+        writer.add_key_value_metadata({"content_defined_chunking": said})
 
 
 def _refused_column(schema: pa.Schema) -> str | None:
@@ -97,34 +139,38 @@ def _refused_column(schema: pa.Schema) -> str | None:
     return next((field.name for field in schema if is_refused(field)), None)
 
 
-def _check_times(table: pa.Table, row: int, options: Mapping[str, Any]) -> None:
+def _check_values(table: pa.Table, row: int, options: Mapping[str, Any]) -> None:
+    """Refuses values that pyarrow would not write as they are, of the first column that has some."""
+    given = {name: options[name] for name in _UNITS if name in options}
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        types = [leaf.type for leaf in leaf_arrays(column.slice(0, 0))]
+        if any(pt.is_timestamp(type_) and (given or type_.unit == "s") for type_ in types):
+            _check_times(name, column, row, given)
+        if any(map(pt.is_decimal, types)):
+            _check_decimals(name, column, row)
+
+
+def _check_times(name: str, column: Any, row: int, given: Mapping[str, Any]) -> None:
     """Refuses times that Parquet, which has no seconds, or the options want in another unit and that do not fit.
 
     With pages cut by content, pyarrow does not raise there: it ends the process. So such columns are tried without.
     """
-    given = {name: options[name] for name in _UNITS if name in options}
 
     def write(column: Any) -> None:
         pq.write_table(pa.table({"": column}), pa.BufferOutputStream(), **given)
 
-    for name, column in zip(table.schema.names, table.columns, strict=True):
-        leaves = leaf_arrays(column.slice(0, 0))
-        if any(pt.is_timestamp(leaf.type) and (given or leaf.type.unit == "s") for leaf in leaves):
-            converted(column, write, column=name, row=row, target="Parquet")
+    converted(column, write, column=name, row=row, target="Parquet")
 
 
-def _check_decimals(table: pa.Table, row: int) -> None:
+def _check_decimals(name: str, column: Any, row: int) -> None:
     """Refuses decimals that are larger than the bytes that Parquet has for their precision: pyarrow would cut them off.
 
     Such values come from files; nothing here makes them.
     """
-    for name, column in zip(table.schema.names, table.columns, strict=True):
-        if not any(pt.is_decimal(leaf.type) for leaf in leaf_arrays(column.slice(0, 0))):
-            continue
-        try:
-            column.validate(full=True)
-        except pa.ArrowInvalid:
-            converted(column, _check_size, column=name, row=row, target="Parquet")
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        converted(column, _check_size, column=name, row=row, target="Parquet")
 
 
 def _check_size(column: Any) -> None:
@@ -202,10 +248,10 @@ def row_groups(
         yield pa.Table.from_batches(held, schema)
 
 
-def _peeked(groups: Iterable[pa.Table]) -> tuple[pa.Table | None, Iterable[pa.Table]]:
+def _peeked(groups: Iterable[pa.Table], count: int) -> tuple[list[pa.Table], Iterable[pa.Table]]:
     drawn = iter(groups)
-    first = next(drawn, None)
-    return first, itertools.chain([] if first is None else [first], drawn)
+    heads = list(itertools.islice(drawn, count))
+    return heads, itertools.chain(heads, drawn)
 
 
 def _long_texts(table: pa.Table) -> set[str]:
@@ -228,7 +274,6 @@ def _is_bytes(type_: Any) -> bool:
 
 def _leaf_paths(schema: pa.Schema) -> list[str]:
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, schema):
-        pass
+    _opened(sink, schema, {}).close()
     leaves = pq.ParquetFile(sink.getvalue()).schema
     return [leaves.column(i).path for i in range(len(leaves.names))]
