@@ -23,6 +23,7 @@ from gristmill.features.columnless import without_columns
 from gristmill.features.convert import from_arrow_type, to_arrow_type
 from gristmill.features.encode import encode_value, needs_encoding
 from gristmill.features.infer import TypeConflict, unify_types
+from gristmill.features.int_lists import int_lists
 from gristmill.features.kinds import FeatureType, is_text
 from gristmill.features.schema import Features
 from gristmill.features.value_types import types_of
@@ -34,9 +35,13 @@ __all__ = ["array_from_values", "columns_of_rows", "table_from_columns", "table_
 class _Conflict(Exception):
     """Like TypeConflict, with the index of the value that disagrees; each level outwards maps it to its own."""
 
-    def __init__(self, index: int | None, problem: Any, second: Any = None, path: str = "") -> None:
+    def __init__(
+        self, index: int | None, problem: Any, second: Any = None, path: str = "", untyped: bool = False
+    ) -> None:
         super().__init__(problem)
         self.index, self.problem, self.second, self.path = index, problem, second, path
+        self.untyped = untyped
+        """No type was found for a number, which a feature may still have a place for."""
 
 
 def table_from_columns(
@@ -174,9 +179,9 @@ def array_from_values(
     try:
         built = values if stored else _build(values)
     except _Conflict as conflict:
-        if feature is None or isinstance(conflict.problem, str):
+        if feature is None or (isinstance(conflict.problem, str) and not conflict.untyped):
             raise _worded(conflict, column, file, first_row) from conflict.__cause__
-        # Mixed values can still mean one thing to the feature: 3 and "3" under Value("string").
+        # Such values can still mean one thing to the feature: 3 and "3", or 2**70, under Value("string").
         return _encoded(values, feature, column, file, first_row)
     except RecursionError as error:
         raise CastError.at("values are nested too deep", file=file, column=column) from error
@@ -326,7 +331,10 @@ def _check_zones(values: list[Any]) -> None:
 
 def _plain_lists(values: list[Any]) -> Any:
     """Converts lists whose items are of one plain type, which Arrow needn't look for then; None if they are not."""
-    kinds = types_of(itertools.chain.from_iterable(filter(None, values))) - {type(None)}
+    kinds = types_of(itertools.chain.from_iterable(filter(None, values)))
+    if kinds == {int}:
+        return int_lists(values)
+    kinds.discard(type(None))
     type_ = _PLAIN_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
     if type_ is None:
         return None
@@ -467,9 +475,10 @@ def _rescue(values: Sequence[Any], type_: Any, error: Exception) -> Any:
     index = next((i for i, value in enumerate(values) if not fits(value, type_)), None)
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     shown = shorten(values[index]) if index is not None else "a value"
-    if index is not None and kinds <= {int, float, Decimal}:
-        reason = "it fits neither int64 nor, exactly, float64"
-    raise _Conflict(index, f"{shown} can't be stored ({reason})") from error
+    untyped = index is not None and kinds <= {int, float, Decimal}
+    if untyped:
+        reason = "it fits neither int64 nor, exactly, float64" if float in kinds else "no integer type holds it"
+    raise _Conflict(index, f"{shown} can't be stored ({reason})", untyped=untyped) from error
 
 
 def _takes_as_float(value: Any, _: Any) -> bool:
