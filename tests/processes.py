@@ -12,20 +12,29 @@ from typing import Any
 from typing_extensions import Self
 
 _SERVER = """
-import json, os, sys
+import contextlib, importlib, json, os, sys, tempfile
 {program}
 def serve():
     for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            try:
-                run(*json.loads(line))
-            except BaseException as error:
-                print(json.dumps({{"error": repr(error)}}), flush=True)
-                os._exit(1)
-            os._exit(0)
-        print(json.dumps({{"pid": child}}), flush=True)
-        _, status = os.waitpid(child, 0)
+        with tempfile.TemporaryFile("w+") as imported:
+            known = set(sys.modules)
+            child = os.fork()
+            if child == 0:
+                try:
+                    run(*json.loads(line))
+                    imported.write(json.dumps([name for name in list(sys.modules) if name not in known]))
+                    imported.flush()
+                except BaseException as error:
+                    print(json.dumps({{"error": repr(error)}}), flush=True)
+                    os._exit(1)
+                os._exit(0)
+            print(json.dumps({{"pid": child}}), flush=True)
+            _, status = os.waitpid(child, 0)
+            # What a job had to import is there for the next.
+            imported.seek(0)
+            for name in json.loads(imported.read() or "[]"):
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
         print(json.dumps({{"status": os.waitstatus_to_exitcode(status)}}), flush=True)
 serve()
 """
