@@ -548,8 +548,10 @@ class WorkerDiedError(TransformError):
             how = f"was ended by {name}"
             if name == "SIGKILL":
                 how += " (what the system does when memory runs out: try fewer processes or a smaller batch_size)"
-        else:
+        elif status is not None:
             how = f"ended with exit status {status}"
+        else:
+            how = "was ended with the process that had started it"
         return cls(
             f"Worker {rank} died while working on {task}: it {how}. What other workers finished is kept; "
             "run again to go on from there."

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from gristmill.engine import Context, GrowingTable, Task, run_tasks
+from gristmill.engine import CONVERTING, Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import join_files
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import InvalidArgumentError
@@ -128,6 +128,7 @@ def write_parts(
         num_proc=num_proc if len(shares) > 1 else None,
         description=f"Generating {stem.name}",
         reuse=False,
+        imports=CONVERTING,
     )
     parts: list[Part] = []
     share_rows, hints = [], Features()

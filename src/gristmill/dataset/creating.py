@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from gristmill import config
 from gristmill.arguments import file_path
-from gristmill.engine import Context, GrowingTable, Task, run_tasks
+from gristmill.engine import CONVERTING, Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import Final, join_files
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import (
@@ -155,7 +155,12 @@ def run_generator(
         for number, shard in enumerate(shards)
     ]
     paths = run_tasks(
-        run, tasks, num_proc=num_proc if len(shards) > 1 else None, description="Generating", unit="shards"
+        run,
+        tasks,
+        num_proc=num_proc if len(shards) > 1 else None,
+        description="Generating",
+        unit="shards",
+        imports=CONVERTING,
     )
     table = _complete(join_files(paths, None, clash=run.clash, final=run.final), features)
     return Generated(table, fingerprint, tuple(paths), folder)

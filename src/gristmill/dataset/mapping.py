@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from gristmill.calling.outputs import Outputs
 from gristmill.dataset.named_file import FACTS, Computed
 from gristmill.dataset.pieces import CallingJob, compute
 from gristmill.dataset.place import Place
-from gristmill.engine import GrowingTable
+from gristmill.engine import CONVERTING, GrowingTable
 from gristmill.engine.growing import Fill, Final
 from gristmill.errors import InvalidArgumentError, TransformOutputError
 from gristmill.features import ClassLabel, Features
@@ -46,6 +46,7 @@ class MapJob(CallingJob):
     features: Features | None
     keep_types: bool
     mixed: bool = False
+    imports: ClassVar[Sequence[str]] = CONVERTING
 
     @classmethod
     def plan(
@@ -149,7 +150,6 @@ class MapJob(CallingJob):
                 growing.write(table)
         growing.metadata = _facts(outputs, one_to_one)
 
-    def check(self, facts: tuple[dict[str, Any], ...], ranges: tuple[tuple[int, int], ...]) -> None:
     def _tables_of_batches(
         self, outputs: Outputs, start: int, stop: int, rank: int | None, advance: Callable[[int], object]
     ) -> Iterator[Made]:
@@ -158,6 +158,7 @@ class MapJob(CallingJob):
             yield begin, block.num_rows, table
             advance(block.num_rows)
 
+    def check(self, facts: tuple[dict[str, Any], ...], ranges: tuple[tuple[int, int], ...]) -> None:
         """Refuses pieces of which some have answers and others None.
 
         Args:

@@ -278,7 +278,14 @@ def _run_here(
 def _run_workers(job: Job, tasks: list[Task], workers: int, reuse: bool, description: str) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("rows")) as folder:
         work = _Work(job.with_stored_rows(Path(folder)))
-        return run_tasks(work, tasks, num_proc=workers, description=description, reuse=reuse)
+        return run_tasks(
+            work,
+            tasks,
+            num_proc=workers,
+            description=description,
+            reuse=reuse,
+            imports=getattr(job, "imports", ()),
+        )
 
 
 def _in_memory(job: Job, place: Place, description: str) -> Computed:

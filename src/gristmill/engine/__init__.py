@@ -2,6 +2,6 @@
 
 from gristmill.engine.growing import GrowingTable
 from gristmill.engine.running import run_tasks
-from gristmill.engine.tasks import Context, Task
+from gristmill.engine.tasks import CONVERTING, Context, Task
 
-__all__ = ["Context", "GrowingTable", "Task", "run_tasks"]
+__all__ = ["CONVERTING", "Context", "GrowingTable", "Task", "run_tasks"]

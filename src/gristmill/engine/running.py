@@ -18,6 +18,7 @@ def run_tasks(
     description: str = "working",
     unit: str = "rows",
     reuse: bool = True,
+    imports: Sequence[str] = (),
 ) -> list[Path]:
     """Runs a function over tasks; what is finished stays finished, whatever happens to the rest.
 
@@ -28,6 +29,8 @@ def run_tasks(
         description: What is being done, for the progress bar.
         unit: What one unit of a task's size is called.
         reuse: Take files that exist as done; otherwise everything is done again.
+        imports: Modules that every task will import and that take long, for example `CONVERTING`: they are imported
+            once for all workers where that can be done.
 
     Returns:
         The outputs, in the order of the tasks.
@@ -60,5 +63,5 @@ def run_tasks(
                 # Workers are only needed here, and starting them needs modules that most programs never do.
                 from gristmill.engine.workers import run_in_workers
 
-                run_in_workers(function, waiting, workers, bar.update)
+                run_in_workers(function, waiting, workers, bar.update, imports)
     return [task.output for task in tasks]

@@ -7,17 +7,18 @@ import linecache
 from collections import ChainMap
 from collections.abc import Callable
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
 import cloudpickle
 
 
-def dumps(value: object) -> bytes:
+def dumps(value: object, modules: set[str] | None = None) -> bytes:
     """Pickles a value with the functions in it, wherever they are defined.
 
     Args:
         value: Anything cloudpickle can send.
+        modules: Is given the names of the modules that its classes and functions are of.
 
     Returns:
         What `pickle.loads` reads.
@@ -31,7 +32,10 @@ def dumps(value: object) -> bytes:
         3
     """
     with io.BytesIO() as file:
-        _Pickler(file).dump(value)
+        pickler = _Pickler(file)
+        pickler.dump(value)
+        if modules is not None:
+            modules |= pickler.modules
         return file.getvalue()
 
 
@@ -52,3 +56,13 @@ def _make_code(
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
     dispatch_table: ClassVar[Any] = ChainMap({CodeType: _reduce_code}, cloudpickle.Pickler.dispatch_table)
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.modules: set[str] = set()
+
+    def reducer_override(self, obj: object) -> Any:
+        """Notes where classes and functions are from; they are pickled as ever."""
+        if isinstance(obj, type | FunctionType) and isinstance(obj.__module__, str):
+            self.modules.add(obj.__module__)
+        return super().reducer_override(obj)

@@ -12,6 +12,9 @@ from gristmill.errors import InvalidArgumentError
 INSIDE_WORKER = "GRISTMILL_INSIDE_WORKER"
 """Set in worker processes: work they start themselves is done in place, never by workers of workers."""
 
+CONVERTING = ("pandas",)
+"""What is imported by tasks that make Arrow arrays of Python values: pyarrow imports pandas to know its values."""
+
 
 @dataclass(frozen=True)
 class Task:

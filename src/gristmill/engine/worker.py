@@ -1,8 +1,14 @@
-"""A worker process: ``python -m gristmill.engine.worker PAYLOAD RANK FD``, started by `gristmill.engine.workers`."""
+"""A worker process: ``python -m gristmill.engine.worker PAYLOAD RANK FD``, or a fork of `gristmill.engine.fork_server`.
+
+One that is told to end (SIGTERM) does so as if its function had failed, so that what is half-written is taken away.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pickle
+import signal
 import sys
 import time
 import traceback
@@ -14,6 +20,10 @@ _REPORT_EVERY = 0.2
 """Seconds between two messages about progress."""
 
 
+class _Told(BaseException):  # no error, and nobody's to catch
+    """SIGTERM has come."""
+
+
 def main(payload: str, rank: str, descriptor: str) -> None:
     """Does tasks until told that there are no more.
 
@@ -23,26 +33,41 @@ def main(payload: str, rank: str, descriptor: str) -> None:
         descriptor: The number of the open socket to the process that started it.
     """
     connection: Connection[Any, Any] = Connection(int(descriptor))
+    _listen_to_signals()
+    try:
+        _work(payload, int(rank), connection)
+    except _Told:
+        # Who waits for our end sees what it was.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _work(payload: str, rank: int, connection: Connection[Any, Any]) -> None:
     path, work = pickle.loads(Path(payload).read_bytes())  # noqa: S301  # written by the process that started us
     sys.path[:] = path
+    loaded = set(sys.modules)
     # After the path: this imports pyarrow and the user's modules, from where the user's program found them.
     from gristmill.engine.tasks import Context
 
     try:
         function, tasks = pickle.loads(work)  # noqa: S301  # as above
     except BaseException as error:  # noqa: BLE001  # whatever the user's modules do on import is reported
-        connection.recv()
-        connection.send(("failed", _describe(error)))
+        _next(connection)
+        _fail(connection, error)
         return
-    context = Context(int(rank), _Reporter(connection))
+    context = Context(rank, _Reporter(connection))
     while (number := _next(connection)) is not None:
         task = tasks[number]
         try:
             function(task.argument, task.output, context)
         except BaseException as error:  # noqa: BLE001  # reported to whoever asked for the work
-            connection.send(("failed", _describe(error)))
+            _fail(connection, error)
             return
-        connection.send(("done", number))
+        # What had to be imported is told, so that it need not be the next time.
+        new = [name for name in list(sys.modules) if name not in loaded]
+        loaded.update(new)
+        with contextlib.suppress(OSError):  # nobody wants to know any more: then there is no next task either
+            connection.send(("done", new))
 
 
 def _next(connection: Connection[Any, Any]) -> int | None:
@@ -51,6 +76,42 @@ def _next(connection: Connection[Any, Any]) -> int | None:
     except (EOFError, OSError):  # the other side is gone
         return None
     return number
+
+
+def _fail(connection: Connection[Any, Any], error: BaseException) -> None:
+    if isinstance(error, _Told):
+        raise error
+    with contextlib.suppress(OSError):  # the other side is gone
+        connection.send(("failed", _describe(error)))
+
+
+def _listen_to_signals() -> None:
+    """Has the first signal to end raise an exception, and the next ones wait for what that brings about.
+
+    Ctrl-C reaches the worker and the process that started it, which then ends the worker: by then it is cleaning up.
+    """
+    ending = False
+
+    def end(number: int, frame: Any) -> None:
+        nonlocal ending
+        if ending:
+            return
+        ending = True
+        if number == signal.SIGINT:
+            signal.default_int_handler(number, frame)
+        raise _Told
+
+    def be_as_ever() -> None:
+        for number, before in handlers.items():
+            signal.signal(number, before)
+
+    handlers: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        handlers[signal.SIGINT] = signal.default_int_handler
+    for number in handlers:
+        signal.signal(number, end)
+    if hasattr(os, "register_at_fork"):  # processes that the user's function forks are none of ours
+        os.register_at_fork(after_in_child=be_as_ever)
 
 
 class _Reporter:

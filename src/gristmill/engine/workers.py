@@ -1,23 +1,20 @@
 """Worker processes, seen from the process that starts them.
 
-Workers are fresh interpreters (``python -m gristmill.engine.worker``), not forks: no lock, thread or CUDA context is
-inherited half-way, the user's script needs no ``if __name__`` guard, and it works while a module is being imported.
-Each gets the function once, in a file, then one task number at a time over a socket pair. A worker that dies closes
-its end; nothing waits for an answer that can't come.
+Workers are as good as fresh interpreters (`gristmill.engine.starting`), never forks of this process: no lock, thread or
+CUDA context is inherited half-way, the user's script needs no ``if __name__`` guard, and it works while a module is
+being imported. Each gets the function once, in a file, then one task number at a time over a socket pair. A worker
+that dies closes its end; nothing waits for an answer that can't come.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -25,8 +22,10 @@ from typing import Any
 import cloudpickle
 
 from gristmill import errors
+from gristmill.engine.processes import WorkerProcess
 from gristmill.engine.sending import dumps
-from gristmill.engine.tasks import INSIDE_WORKER, Task, TaskFunction
+from gristmill.engine.starting import prepare_server, start_worker
+from gristmill.engine.tasks import Task, TaskFunction
 from gristmill.errors import InvalidArgumentError, TransformError, WorkerDiedError
 from gristmill.files.temporary import temporary_prefix
 from gristmill.fingerprint.code import is_library
@@ -38,13 +37,18 @@ _PATIENCE = 5.0
 @dataclass
 class _Worker:
     rank: int
-    process: subprocess.Popen[bytes]
+    process: WorkerProcess
     connection: Connection[Any, Any]
     task: int | None = None
+    imported: set[str] = field(default_factory=set)
 
 
 def run_in_workers(
-    function: TaskFunction, tasks: Sequence[Task], num_proc: int, advance: Callable[[int], object]
+    function: TaskFunction,
+    tasks: Sequence[Task],
+    num_proc: int,
+    advance: Callable[[int], object],
+    imports: Sequence[str] = (),
 ) -> None:
     """Runs tasks in worker processes, see `gristmill.engine.run_tasks`.
 
@@ -53,24 +57,32 @@ def run_in_workers(
         tasks: As there; all of them are run.
         num_proc: How many workers, at most one a task.
         advance: Told of progress.
+        imports: As there.
 
     Raises:
         TransformError: The function failed.
         WorkerDiedError: A worker ended without an answer.
         InvalidArgumentError: The function can't be sent to another process.
     """
+    # It imports while the function is packed.
+    prepare_server(imports)
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("work")) as folder:
         payload = Path(folder) / "payload"
-        payload.write_bytes(_pack(function, tasks))
+        modules: set[str] = set()
+        payload.write_bytes(_pack(function, tasks, modules))
+        prepare_server(modules)
         workers: list[_Worker] = []
         try:
-            workers.extend(_start(payload, rank) for rank in range(min(num_proc, len(tasks))))
+            for rank in range(min(num_proc, len(tasks))):
+                process, connection = start_worker(payload, rank)
+                workers.append(_Worker(rank, process, Connection(connection.detach())))
             _conduct(workers, tasks, advance)
         finally:
             _stop(workers)
+        prepare_server(set().union(*(worker.imported for worker in workers)))
 
 
-def _pack(function: TaskFunction, tasks: Sequence[Task]) -> bytes:
+def _pack(function: TaskFunction, tasks: Sequence[Task], modules: set[str]) -> bytes:
     # A function of a module that is still being imported would make each worker import it, and so start over.
     unfinished = [
         module
@@ -84,7 +96,7 @@ def _pack(function: TaskFunction, tasks: Sequence[Task]) -> bytes:
             cloudpickle.register_pickle_by_value(module)
             stack.callback(cloudpickle.unregister_pickle_by_value, module)
         try:
-            work = dumps((function, list(tasks)))
+            work = dumps((function, list(tasks)), modules)
         except Exception as error:
             raise InvalidArgumentError(
                 f"The function or its arguments can't be sent to worker processes ({error}). Make what can't be sent "
@@ -92,23 +104,6 @@ def _pack(function: TaskFunction, tasks: Sequence[Task]) -> bytes:
             ) from error
     # The path comes first: unpickling the function imports the user's modules.
     return pickle.dumps((list(sys.path), work))
-
-
-def _start(payload: Path, rank: int) -> _Worker:
-    ours, theirs = socket.socketpair()
-    package_folder = str(Path(__file__).parent.parent.parent)
-    path = os.pathsep.join([package_folder, *filter(None, sys.path)])
-    environment = {**os.environ, INSIDE_WORKER: "1", "PYTHONPATH": path}
-    command = [
-        sys.executable, "-m", "gristmill.engine.worker", str(payload), str(rank), str(theirs.fileno()),
-    ]  # fmt: skip
-    try:
-        process = subprocess.Popen(
-            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
-        )
-    finally:
-        theirs.close()
-    return _Worker(rank, process, Connection(ours.detach()))
 
 
 def _conduct(workers: list[_Worker], tasks: Sequence[Task], advance: Callable[[int], object]) -> None:
@@ -119,7 +114,7 @@ def _conduct(workers: list[_Worker], tasks: Sequence[Task], advance: Callable[[i
     while busy:
         ready = wait(list(busy), timeout=1.0)
         # A process that outlives its worker may hold the socket open: then only the exit status tells.
-        gone = [worker.connection for worker in busy.values() if worker.process.poll() is not None]
+        gone = [worker.connection for worker in busy.values() if worker.process.wait(0)]
         for connection in {*ready, *gone}:
             worker = busy[connection]  # type: ignore[index]  # wait() gives back what it was given
             if not _listen(worker, tasks, advance):
@@ -141,7 +136,7 @@ def _give(worker: _Worker, waiting: list[int], tasks: Sequence[Task]) -> None:
 def _listen(worker: _Worker, tasks: Sequence[Task], advance: Callable[[int], object]) -> bool:
     """Takes one message; says whether the worker is free for another task."""
     try:
-        if not worker.connection.poll(0 if worker.process.poll() is not None else None):
+        if not worker.connection.poll(0 if worker.process.wait(0) else None):
             raise EOFError
         kind, content = worker.connection.recv()
     except (EOFError, OSError) as error:
@@ -151,6 +146,7 @@ def _listen(worker: _Worker, tasks: Sequence[Task], advance: Callable[[int], obj
         return False
     if kind == "failed":
         raise _failure(content)
+    worker.imported.update(content)
     return True
 
 
@@ -169,10 +165,9 @@ def _failure(content: dict[str, Any]) -> Exception:
 
 
 def _death(worker: _Worker, tasks: Sequence[Task]) -> WorkerDiedError:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        worker.process.wait(_PATIENCE)
+    worker.process.wait(_PATIENCE)
     name = tasks[worker.task].name if worker.task is not None else "no task"
-    return WorkerDiedError.from_status(worker.rank, name, worker.process.returncode, _signal_name)
+    return WorkerDiedError.from_status(worker.rank, name, worker.process.status, _signal_name)
 
 
 def _signal_name(number: int) -> str:
@@ -186,11 +181,10 @@ def _stop(workers: list[_Worker]) -> None:
     for worker in workers:
         # Closing our end tells a worker that waits for a task to end; one in the middle of a task is ended.
         worker.connection.close()
-        if worker.task is not None and worker.process.poll() is None:
-            worker.process.terminate()
+        if worker.task is not None and not worker.process.wait(0):
+            worker.process.send_signal(signal.SIGTERM)
     for worker in workers:
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        if not worker.process.wait(_PATIENCE):
+            worker.process.send_signal(signal.SIGKILL)
             worker.process.wait(_PATIENCE)
-        if worker.process.poll() is None:
-            worker.process.kill()
-            worker.process.wait()
+        worker.process.close()
