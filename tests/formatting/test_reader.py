@@ -132,6 +132,56 @@ def test_lazy_rows_are_mappings(ds):
     assert made["i"] == [2, 3, 4]
 
 
+def test_rows_that_are_kept_or_changed_are_nothing_of_later_blocks():
+    ds = Dataset.from_dict({"i": list(range(2000)), "t": [f"t{number}" for number in range(2000)]})
+    kept, views = [], []
+
+    def look(row):
+        number = row["i"]
+        assert dict(row) == {"i": number, "t": f"t{number}"}
+        if number in (3, 512, 900):
+            kept.append(row)
+        if number == 1500:
+            views.append(row.items())
+        if number % 5 == 0:
+            row["t"] = "set"
+        if number % 7 == 0:
+            del row["i"]
+            assert "i" not in row
+        if number % 11 == 0:
+            row["new"] = number
+            assert row["new"] == number
+        return {"n": number}
+
+    assert ds.map(look)["n"] == list(range(2000))
+    assert [row["t"] for row in kept] == ["t3", "t512", "set"]
+    assert [row["i"] for row in kept] == [3, 512, 900]
+    assert dict(views[0]) == {"i": 1500, "t": "set"}
+
+
+def test_rows_that_are_given_back_changed():
+    ds = Dataset.from_dict(
+        {"i": list(range(1500)), "t": [f"t{number}" for number in range(1500)], "l": [[1]] * 1500}
+    )
+
+    def change(row):
+        row["t"] = row["t"].upper()
+        row["double"] = row["i"] * 2
+        row["l"].append(row["double"])
+        return row
+
+    made = ds.map(change)
+    assert made.column_names == ["i", "t", "l", "double"]
+    assert made["t"] == [f"T{number}" for number in range(1500)]
+    assert made["l"] == [[1, number * 2] for number in range(1500)]
+    assert made.map(_without_t).column_names == ["i", "l", "double"]
+
+
+def _without_t(row):
+    del row["t"]
+    return row
+
+
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_rows_that_a_function_keeps_stay_the_rows_they_were(ds, asynchronous):
     kept = []

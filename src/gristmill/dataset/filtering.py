@@ -57,24 +57,25 @@ class FilterJob(CallingJob):
             TransformOutputError: It did not answer once a row.
         """
         caller = self.caller
-        kept: list[IndexVector] = []
+        masks: list[Any] = []
+        written = start
         size = self.unit if caller.batched else caller.view.block_rows()
         for begin, block in caller.blocks(start, stop, size):
             if caller.batched:
                 mask = mask_of(caller.name, caller.call_batch(block, begin, rank), begin, block.num_rows)
             else:
                 mask = truths(caller.name, caller.call_rows(block, begin, rank), begin)
-            kept.append(np.flatnonzero(mask) + begin)
-            if len(kept) == _BLOCKS_AT_ONCE:
-                _write(kept, growing)
+            masks.append(mask)
             advance(block.num_rows)
-        _write(kept, growing)
+            if len(masks) == _BLOCKS_AT_ONCE:
+                _write(masks, written, growing)
+                masks, written = [], begin + block.num_rows
+        _write(masks, written, growing)
 
 
-def _write(kept: list[IndexVector], growing: GrowingTable) -> None:
-    rows = np.concatenate(kept) if kept else np.empty(0, np.int64)
+def _write(masks: list[Any], start: int, growing: GrowingTable) -> None:
+    rows = np.flatnonzero(np.concatenate(masks)) + start if masks else np.empty(0, np.int64)
     growing.write(pa.table({_ROWS: arrow_vector(rows)}))
-    kept.clear()
 
 
 def run_filter(job: FilterJob, place: Place, num_proc: int | None, description: str) -> range | IndexVector:

@@ -50,7 +50,7 @@ class Block:
         self.fixed: dict[str, list[Any]] = {}
         self.touched: list[int] = []
         self._made: list[LazyRow] = []
-        self._alone: list[int] = []
+        self._alone = 0
 
     def column(self, name: str) -> Any:
         """Gives the values of one column."""
@@ -71,7 +71,7 @@ class Block:
         """Gives all rows, each time the same objects."""
         if not self._made:
             self._made = list(map(LazyRow, repeat(self), range(self.num_rows)))
-            self._alone = list(map(_references, self._made))
+            self._alone = sum(map(_references, self._made))
         return self._made
 
     def after(self, start: int, stop: int) -> Block:
@@ -103,7 +103,7 @@ class Block:
 
     def _are_alone(self) -> bool:
         # Counted as they were when nobody had seen them: how much that is depends on the Python.
-        return self._alone[0] > 0 and list(map(_references, self._made)) == self._alone
+        return self._alone > 0 and sum(map(_references, self._made)) == self._alone
 
 
 # What nothing was set in, and nothing was deleted from; never changed.
@@ -213,7 +213,7 @@ class LazyRow(_Lazy):
         self._position = position
         self._own = _NOTHING
         self._gone = _NONE
-        # Where values are looked for first: nowhere once something was set or deleted.
+        # Where values are looked for first: nowhere once a column was set or deleted.
         self._fixed: dict[str, list[Any]] = block.fixed
 
     def __getitem__(self, key: str) -> Any:
@@ -226,11 +226,15 @@ class LazyRow(_Lazy):
     def _keep(self, key: str, value: Any) -> None:
         if self._own is _NOTHING:
             self._block.touched.append(self._position)
-        super()._keep(key, value)
+            self._own = {key: value}
+        else:
+            self._own[key] = value
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._fixed = _NO_COLUMNS
-        super().__setitem__(key, value)
+        self._keep(key, value)
+        if key in self._block.names:
+            self._fixed = _NO_COLUMNS
+            self._gone.discard(key)
 
     def __delitem__(self, key: str) -> None:
         self._fixed = _NO_COLUMNS
