@@ -6,26 +6,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent.parent
 # A proxy that refuses: a build that wanted something from elsewhere would fail.
 NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+def test_it_builds_and_is_what_it_should_be(tmp_path):
+    # One test: several would have the site built by each of the processes that run tests.
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
     environment = {**os.environ, **NO_NETWORK, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    loads_nothing_from_elsewhere(site)
+    shows_examples_as_code(site)
+    has_the_changelog_of_the_project(site)
 
 
-def test_pages_load_nothing_from_elsewhere(site):
+def loads_nothing_from_elsewhere(site):
     loads = re.compile(
         r"<(?:script|img|iframe)[^>]*\ssrc=\"?https?:|<link[^>]*\shref=\"?https?:|url\(\"?https?:"
     )
@@ -35,13 +35,13 @@ def test_pages_load_nothing_from_elsewhere(site):
         assert not loads.search(page.read_text(encoding="utf-8")), page
 
 
-def test_examples_are_shown_as_code(site):
+def shows_examples_as_code(site):
     text = (site / "reference" / "features" / "index.html").read_text(encoding="utf-8")
     assert "Examples:" in text
     assert "&gt;&gt;&gt; </span>" in text
 
 
-def test_the_changelog_is_the_projects(site):
+def has_the_changelog_of_the_project(site):
     text = (site / "changelog" / "index.html").read_text(encoding="utf-8")
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest
