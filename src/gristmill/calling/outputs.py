@@ -27,6 +27,7 @@ from gristmill.formatting.lazy import Block
 
 _NOTHING = type(None)
 _UNCHANGEABLE = {str, bytes, int, float, bool, _NOTHING}
+_INT_LISTS = pa.list_(pa.int64())
 
 
 @dataclass
@@ -273,7 +274,8 @@ class Outputs:
                 return array_from_values(values, label, column=name, first_row=start)
             except (CastError, SchemaConflictError):
                 pass  # something else by now: the values decide
-        if hint is not None and type(values) is list and takes_as_they_are(hint, values):
+        # Lists of whole numbers are not looked at twice: without a hint they are made as fast.
+        if hint not in (None, _INT_LISTS) and type(values) is list and takes_as_they_are(hint, values):
             try:
                 array = pa.array(values, hint)
                 if not has_infinity(array):

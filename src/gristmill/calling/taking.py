@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -15,7 +15,7 @@ from gristmill.features.value_types import types_of
 from gristmill.features.visit import leaf_arrays
 
 
-def takes_as_they_are(kind: pa.DataType, values: Sequence[Any]) -> bool:
+def takes_as_they_are(kind: pa.DataType, values: Iterable[Any]) -> bool:
     """Says whether values can be handed to Arrow with a type.
 
     Given a type, Arrow cuts off fractions, hours, microseconds and time zones, reads bytes as text and drops keys that a
@@ -24,10 +24,11 @@ def takes_as_they_are(kind: pa.DataType, values: Sequence[Any]) -> bool:
     """
     kinds = types_of(values) - {type(None)}
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return kinds <= {list} and takes_as_they_are(
-            kind.value_type,
-            list(itertools.chain.from_iterable(value for value in values if value is not None)),
-        )
+        if not kinds <= {list}:
+            return False
+        items = itertools.chain.from_iterable(value for value in values if value is not None)
+        deeper = pa.types.is_list(kind.value_type) or pa.types.is_large_list(kind.value_type)
+        return takes_as_they_are(kind.value_type, list(items) if deeper else items)
     for belongs, allowed in _EXACT:
         if belongs(kind):
             return kinds <= allowed
