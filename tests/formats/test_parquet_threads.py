@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill import Dataset
+from gristmill.engine.tasks import INSIDE_WORKER
 from gristmill.errors import CastError, DataError, InvalidArgumentError
 from gristmill.formats import parquet_threads
 from gristmill.formats.parquet_write import write_groups
@@ -305,3 +306,10 @@ def test_options_that_are_mappings_are_left_as_they_were() -> None:
     groups = [group.append_column("n2", pa.array(np.arange(3000.0))) for group in groups]
     assert written(groups, 2, True, **options) == written(groups, 1, True, **options)
     assert options == given
+
+
+def test_worker_processes_have_one_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    with threads(3):
+        assert parquet_threads.threads_at_hand() == 3
+        monkeypatch.setenv(INSIDE_WORKER, "1")
+        assert parquet_threads.threads_at_hand() == 1

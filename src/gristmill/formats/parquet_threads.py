@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ from gristmill.formats.parquet_cuts import CutFinder, Primer
 from gristmill.formats.parquet_pieces import Piece, PieceWriter
 from gristmill.formats.parquet_splice import first_rows
 
-__all__ = ["can_be_apart", "encoded_groups", "pays"]
+__all__ = ["can_be_apart", "encoded_groups", "pays", "threads_at_hand"]
 
 _APART = frozenset(
     (
@@ -59,6 +60,8 @@ _APART = frozenset(
 """Options that say how columns are written, each for itself. Encryption and sorting columns, for two, number them."""
 _SMALL, _SMALL_CHUNK = 2 << 20, 32 << 10
 """Bytes of a row group, and of a column chunk, below which another thread costs more than it helps."""
+_INSIDE_WORKER = "GRISTMILL_INSIDE_WORKER"
+"""Set in worker processes by `gristmill.engine.tasks`, which lives on a higher floor."""
 _LARGE_SHARE = 0.8
 """What a column is of a thread's share from which on it is too large to be written by one thread."""
 _LARGEST_CHUNK = 4 << 20
@@ -67,6 +70,11 @@ _MOST_HELD = 16
 """Row groups that are held at most, encoded or not."""
 _LONGEST_GROUP = 64 << 20
 """Rows of a row group at which pyarrow begins another."""
+
+
+def threads_at_hand() -> int:
+    """Tells how many threads there are for encoding: one in worker processes, of which there are several already."""
+    return 1 if os.environ.get(_INSIDE_WORKER) else pa.cpu_count()
 
 
 def can_be_apart(options: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from gristmill.features.unheld import converted
 from gristmill.features.visit import leaf_arrays
 from gristmill.formats.parquet_pieces import copied
 from gristmill.formats.parquet_splice import Splice
-from gristmill.formats.parquet_threads import can_be_apart, encoded_groups, pays
+from gristmill.formats.parquet_threads import can_be_apart, encoded_groups, pays, threads_at_hand
 
 __all__ = ["ROW_GROUP_BYTES", "row_groups", "write_groups"]
 
@@ -56,7 +56,7 @@ def write_groups(
         DataError: It can't hold a value; names row and column.
     """
     options = dict(options)
-    threads = pa.cpu_count()
+    threads = threads_at_hand()
     # One row group of one column is nothing to share.
     heads, groups = _peeked(groups, 2 if len(schema) == 1 and threads > 1 else 1)
     first = heads[0] if heads else None
