@@ -51,8 +51,7 @@ def folder(tmp_path):
     return tmp_path / "hub"
 
 
-@pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"])
-def test_ours_then_theirs_and_ours_offline(folder, tmp_path, variable):
+def test_ours_then_theirs_and_ours_offline(folder, tmp_path):
     with serve_in_thread(folder) as endpoint:
         online = json.loads(program(tmp_path, OURS, endpoint))
     assert online[:2] == [[1, 2], sorted(FILES)]
@@ -61,12 +60,12 @@ def test_ours_then_theirs_and_ours_offline(folder, tmp_path, variable):
         program(tmp_path, THEIRS.replace("LOCAL", "True"), endpoint, HF_HUB_OFFLINE="1")
     )
     assert (names, readme, commit, warned) == (sorted(FILES), "# Rows\n", online[2], 0)
+    assert json.loads(program(tmp_path, OURS, endpoint, HF_HUB_OFFLINE="1")) == online
     only_rows = 'from gristmill import load_dataset\nprint(load_dataset("org/rows", split="train")["n"][:])'
-    assert program(tmp_path, only_rows, endpoint, **{variable: "1"}) == "[1, 2]\n"
-    if variable == "HF_HUB_OFFLINE":
-        assert json.loads(program(tmp_path, OURS, endpoint, **{variable: "1"})) == online
-    nothing = program(tmp_path, only_rows, endpoint, home="other", fails=True, **{variable: "1"})
-    assert "org/rows" in nothing
+    for variable in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
+        assert program(tmp_path, only_rows, endpoint, **{variable: "1"}) == "[1, 2]\n"
+        nothing = program(tmp_path, only_rows, endpoint, home="other", fails=True, **{variable: "1"})
+        assert "org/rows" in nothing
 
 
 def test_theirs_then_ours_offline(folder, tmp_path):
