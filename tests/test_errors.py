@@ -212,6 +212,10 @@ def test_where_no_class_can_be_both_the_error_stays_itself():
 def test_helpers():
     assert shorten("abc") == "'abc'"
     assert len(shorten("a" * 999, 50)) == 50
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert shorten(deep) == "a list"
     assert place() == ""
     assert place(file="f", line=2) == "f, line 2"
     assert suggest("a", []) == "There are none."

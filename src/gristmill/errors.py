@@ -158,7 +158,10 @@ def shorten(value: object, limit: int = 120) -> str:
         >>> shorten("a" * 200, limit=12)
         "'aaaaaaaaaa…"
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # values nested too deep to be shown, or of a class that can't show them
+        text = f"a {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -36,6 +36,24 @@ def test_by_column():
         ds.batch(by_column="zz")
 
 
+def test_by_several_columns():
+    ds = Dataset.from_dict(
+        {"a": [1, 1, 1, 2, 2], "b": ["x", "x", "y", "y", "y"], "l": [[1], [1], [1], [1], [2]]}
+    )
+    stream = ds.to_iterable_dataset()
+    untyped = stream.map(lambda row: {"a": row["a"], "b": row["b"], "l": row["l"]})
+    for rows in (ds, stream, untyped):
+        assert [row["a"] for row in rows.batch(by_column=["a", "b"])] == [[1, 1], [1], [2, 2]]
+        assert [row["a"] for row in rows.batch(by_column=("b", "l", "b"))] == [[1, 1], [1, 2], [2]]
+        with pytest.raises(InvalidArgumentError, match="by_column"):
+            rows.batch(by_column=[])
+        with pytest.raises(InvalidArgumentError):
+            rows.batch(by_column=3)  # type: ignore[arg-type]
+    with pytest.raises(ColumnNotFoundError):
+        ds.batch(by_column=["a", "zz"])
+    assert len(ds.select([]).batch(by_column=["a", "b"])) == 0
+
+
 def test_labels_and_empty_datasets():
     label = ClassLabel(names=["a", "b"])
     ds = Dataset.from_dict({"c": [0, 1]}, features=Features({"c": label}))

@@ -12,6 +12,7 @@ from gristmill.dataset import Column, Dataset, DatasetDict
 from gristmill.errors import (
     CastError,
     ColumnNotFoundError,
+    DataError,
     FileFormatError,
     InvalidArgumentError,
     NotThereYetError,
@@ -378,3 +379,15 @@ def test_columns_say_what_their_values_are():
 def test_empty_arrays_choose_no_rows(ds):
     assert ds[np.array([])] == {name: [] for name in ds.column_names}
     assert len(ds.select(np.array([]))) == 0
+
+
+def test_columns_of_objects_in_frames_are_what_their_values_are():
+    large = pd.Series([2**64 - 1, None, float("nan")], dtype=object)
+    ds = Dataset.from_pandas(pd.DataFrame({"b": [1, 2, 3], "a": large}))
+    assert ds.features == {"b": Value("int64"), "a": Value("uint64")}
+    assert ds.to_dict() == {"b": [1, 2, 3], "a": [2**64 - 1, None, None]}
+    texts = pd.DataFrame({"a": pd.Series([2**70, None], dtype=object)})
+    assert Dataset.from_pandas(texts, features=Features({"a": Value("string")}))["a"] == [str(2**70), None]
+    for values, row in (([0, 2**70], 1), (["", "\ud800"], 1), ([object()], 0), ([1, "a"], 1)):
+        with pytest.raises(DataError, match=f'row {row}, column "a"'):
+            Dataset.from_pandas(pd.DataFrame({"a": pd.Series(values, dtype=object)}))

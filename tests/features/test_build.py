@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -106,6 +107,43 @@ def test_features_decide_where_values_are_mixed():
     table = table_from_columns({"s": [1, "3", None], "l": ["y", 0, -1]}, features)
     assert table.to_pydict() == {"s": ["1", "3", None], "l": [1, 0, -1]}
     assert Features.from_arrow_schema(table.schema) == features
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "stored"),
+    [
+        ([2**70, None], "string", [str(2**70), None]),
+        ([2**70, 1], "string_view", [str(2**70), "1"]),
+        ([0.5, 2**53 + 1], "string", ["0.5", str(2**53 + 1)]),
+        ([2**70], "float64", [2.0**70]),
+        ([2**70], "float32", [2.0**70]),
+        ([2**100], "decimal256(40, 3)", [Decimal(2**100)]),
+        ([1, "a"], "string_view", ["1", "a"]),
+        ([1, "true", 0.0], "bool", [True, True, False]),
+        ([1.5, "inf"], "float32", [1.5, math.inf]),
+    ],
+)
+def test_features_hold_numbers_that_no_type_of_their_own_holds(values, dtype, stored):
+    assert table_from_columns({"c": values}, {"c": Value(dtype)})["c"].to_pylist() == stored
+    nested = table_from_columns({"c": [{"k": values}]}, {"c": {"k": List(Value(dtype))}})
+    assert nested["c"].to_pylist() == [{"k": stored}]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([2**70], "int64"),
+        ([2**70], "float16"),
+        ([2**70 + 1], "float64"),
+        ([2**70], "bool"),
+        ([3, "true"], "bool"),
+        ([1e300, "1"], "float32"),
+        ([2**53 + 1, "1"], "float64"),
+    ],
+)
+def test_features_do_not_change_what_they_take_one_by_one(values, dtype):
+    with pytest.raises(CastError, match="row 0"):
+        table_from_columns({"c": values}, {"c": Value(dtype)})
 
 
 def test_features_add_missing_columns_and_refuse_unknown_ones():

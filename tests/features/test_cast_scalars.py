@@ -11,6 +11,13 @@ from gristmill.features.cast_scalars import Misfit, cast_scalars
 UTC = pa.timestamp("ms", "UTC")
 
 
+def test_truth_and_decimals_become_half_floats():
+    assert cast_scalars(pa.array([True, False, None]), pa.float16()).to_pylist() == [1.0, 0.0, None]
+    assert cast_scalars(pa.array([Decimal("1.5"), None]), pa.float16()).to_pylist() == [1.5, None]
+    with pytest.raises(Misfit):
+        cast_scalars(pa.array([Decimal(10**9)]), pa.float16())
+
+
 @pytest.mark.parametrize("text", [pa.string(), pa.large_string(), pa.string_view()])
 @pytest.mark.parametrize(
     ("values", "target", "counts"),

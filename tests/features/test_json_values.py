@@ -197,3 +197,13 @@ def test_batches_as_pandas_frames():
     made = ds.with_format("pandas").map(lambda frame: frame, batched=True)
     assert made.features == ds.features
     assert made.with_format(None)["v"][:] == [1, "a", {"k": 1}]
+
+
+def test_what_stands_for_none_in_frames_is_none():
+    pd = pytest.importorskip("pandas")
+    for missing in (pd.NA, pd.NaT, np.ma.masked, np.datetime64("NaT")):
+        assert Json().encode_example({"k": [missing]}) == '{"k":[null]}'
+        features = Features({"v": Json()})
+        assert Dataset.from_dict({"v": [missing, 1, [missing]]}, features=features)["v"] == [None, 1, [None]]
+        rows = Dataset.from_dict({"i": [0]})
+        assert rows.map(lambda row, m=missing: {"v": m}, features=features, remove_columns="i")["v"] == [None]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from gristmill.arguments import MOST_ROWS, check_column, whole_number
+from gristmill.arguments import MOST_ROWS, whole_number
 from gristmill.dataset.pieces import ViewJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
-from gristmill.table.grouping import changes, lists
+from gristmill.table.grouping import changes_in_any, grouping_columns, lists
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import Part, View
 
@@ -21,14 +21,14 @@ _BLOCK = 32 << 20
 
 
 def batch_bounds(
-    view: View, batch_size: int | None, by_column: str | None, drop_last_batch: bool
+    view: View, batch_size: int | None, by_column: str | Sequence[str] | None, drop_last_batch: bool
 ) -> IndexVector:
     """Finds where batches begin and end.
 
     Args:
         view: The rows.
         batch_size: Rows a batch.
-        by_column: A batch ends where the value of this column changes; `batch_size` is not looked at then.
+        by_column: A batch ends where the value of this column, or of one of these, changes; `batch_size` is not looked at then.
         drop_last_batch: Leave out a last batch that is smaller than `batch_size`.
 
     Returns:
@@ -40,8 +40,8 @@ def batch_bounds(
     """
     rows = view.num_rows
     if by_column is not None:
-        check_column(by_column, view.names)
-        return np.concatenate([[0], changes(view.table([by_column]).column(0)), [rows]]) if rows else _NONE
+        names = grouping_columns(by_column, view.names)
+        return np.concatenate([[0], changes_in_any(view.table(names).columns), [rows]]) if rows else _NONE
     if batch_size is None:
         raise InvalidArgumentError.from_value("batch_size", None, "rows a batch, unless by_column is given")
     size = min(whole_number("batch_size", batch_size, 1), MOST_ROWS)

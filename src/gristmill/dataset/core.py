@@ -1303,7 +1303,7 @@ class Dataset(IndexableMixin, InfoMixin):
     def batch(
         self,
         batch_size: int | None = None,
-        by_column: str | None = None,
+        by_column: str | Sequence[str] | None = None,
         drop_last_batch: bool = False,
         num_proc: int | None = None,
         new_fingerprint: str | None = None,
@@ -1312,7 +1312,8 @@ class Dataset(IndexableMixin, InfoMixin):
 
         Args:
             batch_size: Rows a batch.
-            by_column: A batch ends where the value of this column changes; `batch_size` is not looked at then.
+            by_column: A batch ends where the value of this column, or of one of these, changes; `batch_size` is not
+                looked at then.
             drop_last_batch: Leave out a last batch that is smaller than `batch_size`.
             num_proc: Worker processes.
             new_fingerprint: Fingerprint of the result.

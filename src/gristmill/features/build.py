@@ -26,7 +26,7 @@ from gristmill.features.infer import TypeConflict, unify_types
 from gristmill.features.int_lists import int_lists
 from gristmill.features.kinds import FeatureType, is_text
 from gristmill.features.schema import Features
-from gristmill.features.value_types import types_of
+from gristmill.features.value_types import stands_for_none, types_of
 from gristmill.features.visit import has_extension, storage_type, with_type
 
 __all__ = ["array_from_values", "columns_of_rows", "table_from_columns", "table_from_rows"]
@@ -266,8 +266,6 @@ def _as_arrow_has(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 _LISTS = (list, tuple, np.ndarray)
 _PLAIN_LISTS = {list, tuple, type(None)}
-# What stands for None in frames of pandas and in masked arrays of numpy.
-_MISSING = {"NaTType", "NAType", "MaskedConstant"}
 _FINE = {"Timestamp", "Timedelta"}
 _PLAIN_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_(), bytes: pa.binary()}
 
@@ -276,7 +274,7 @@ def _build_list(values: list[Any]) -> Any:
     kinds = types_of(values) - {type(None)}
     if not kinds:
         return pa.nulls(len(values))
-    missing = {kind for kind in kinds if _is_foreign(kind, _MISSING)}
+    missing = {kind for kind in kinds if stands_for_none(kind)}
     if missing:
         return _build_list([None if type(value) in missing else value for value in values])
     if all(issubclass(kind, Mapping) for kind in kinds):
@@ -290,7 +288,7 @@ def _build_list(values: list[Any]) -> Any:
         return _build_lists(values) if plain is None else plain
     if any(issubclass(kind, datetime | time) for kind in kinds):
         _check_zones(values)
-    if any(_is_foreign(kind, _FINE) for kind in kinds) and any(map(_nanoseconds, values)):
+    if any(map(_is_fine, kinds)) and any(map(_nanoseconds, values)):
         # Arrow takes times of pandas for those of Python, which end at the microsecond.
         found = _arrow(values).type
         return _arrow(
@@ -305,8 +303,8 @@ def _build_list(values: list[Any]) -> Any:
     return _build_mixed(values)
 
 
-def _is_foreign(kind: type, names: set[str]) -> bool:
-    return kind.__name__ in names and kind.__module__.partition(".")[0] in {"pandas", "numpy"}
+def _is_fine(kind: type) -> bool:
+    return kind.__name__ in _FINE and kind.__module__.partition(".")[0] == "pandas"
 
 
 def _nanoseconds(value: Any) -> int:
@@ -477,7 +475,9 @@ def _rescue(values: Sequence[Any], type_: Any, error: Exception) -> Any:
     shown = shorten(values[index]) if index is not None else "a value"
     untyped = index is not None and kinds <= {int, float, Decimal}
     if untyped:
-        reason = "it fits neither int64 nor, exactly, float64" if float in kinds else "no integer type holds it"
+        reason = (
+            "it fits neither int64 nor, exactly, float64" if float in kinds else "no integer type holds it"
+        )
     raise _Conflict(index, f"{shown} can't be stored ({reason})", untyped=untyped) from error
 
 

@@ -43,6 +43,8 @@ def cast_scalars(array: Any, target: Any) -> Any:
         return array
     if pt.is_null(array.type):
         return pa.nulls(len(array), target)
+    if pt.is_float16(target) and (pt.is_boolean(array.type) or pt.is_decimal(array.type)):
+        array = pc.cast(array, pa.float64())  # from which Arrow casts
     try:
         result = _converted(array, target)
     except pa.ArrowNotImplementedError as error:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from gristmill.errors import CastError, shorten
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
+from gristmill.features.value_types import stands_for_none
 from gristmill.features.visit import has_extension
 
 __all__ = ["decode_value", "decoded_values", "encode_value", "needs_decoding", "needs_encoding"]
@@ -38,6 +39,8 @@ def encode_value(feature: FeatureType, value: Any, column: str = "") -> Any:
     """
     if value is None or not hasattr(feature, "encode_example"):
         return value
+    if stands_for_none(type(value)):
+        return None
     try:
         return feature.encode_example(value)
     except CastError as error:
@@ -47,7 +50,7 @@ def encode_value(feature: FeatureType, value: Any, column: str = "") -> Any:
 @encode_value.register(List)
 @encode_value.register(LargeList)
 def _encode_list(feature: List | LargeList, value: Any, column: str = "") -> Any:
-    if value is None:
+    if value is None or stands_for_none(type(value)):
         return None
     if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
         raise CastError.at(f"{shorten(value)} is no list", column=column or None)
@@ -62,7 +65,7 @@ def _encode_list(feature: List | LargeList, value: Any, column: str = "") -> Any
 
 @encode_value.register(Mapping)
 def _encode_struct(feature: Mapping[str, FeatureType], value: Any, column: str = "") -> Any:
-    if value is None:
+    if value is None or stands_for_none(type(value)):
         return None
     if isinstance(value, list | tuple) and feature and all(isinstance(f, List) for f in feature.values()):
         value = _turn(feature, value, column)

@@ -20,6 +20,7 @@ from gristmill.features.convert import feature_of_type, to_arrow_type
 from gristmill.features.encode import decoded_values, needs_encoding
 from gristmill.features.infer import JSON
 from gristmill.features.serialize import register_kind, to_plain, with_id
+from gristmill.features.value_types import stands_for_none
 
 __all__ = ["Json", "json_texts"]
 
@@ -67,7 +68,7 @@ class Json:
             >>> Json().encode_example({"a": [1, None]})
             '{"a":[1,null]}'
         """
-        if example_data is None:
+        if example_data is None or stands_for_none(type(example_data)):
             return None
         try:
             text = _encode(example_data)
@@ -135,6 +136,8 @@ def json_texts(array: pa.Array) -> list[str | None]:
 
 
 def _plain(value: Any) -> Any:
+    if stands_for_none(type(value)):
+        return None
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):

@@ -6,12 +6,14 @@ function in a module of its own, so that a new kind is one class and its registr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import pyarrow as pa
 
 from gristmill.arguments import file_path, whole_number
@@ -82,15 +84,15 @@ class Value:
         kind = self.pa_type
         try:
             if pa.types.is_boolean(kind):
-                return _TRUTH[value.strip().lower()] if isinstance(value, str) else bool(value)
+                return _TRUTH[value.strip().lower()] if isinstance(value, str) else _exact_bool(value)
             if pa.types.is_integer(kind):
                 return _exact_int(value)
             if pa.types.is_floating(kind):
-                return float(value)
+                return _exact_float(value, kind.bit_width)
         except (TypeError, ValueError, OverflowError, KeyError) as error:
             reason = "it is neither true nor false" if isinstance(error, KeyError) else error
             raise CastError.at(f"{value!r:.120} is no {self.dtype} ({reason})") from error
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
         return str(value) if text and not isinstance(value, bytes) else value
 
 
@@ -103,6 +105,24 @@ def _exact_int(value: Any) -> int:
     if not isinstance(value, str) and number != value:
         raise ValueError("it has a fraction")
     return number
+
+
+def _exact_float(value: Any, bits: int) -> float:
+    number = float(value)
+    if isinstance(value, int) and number != value:
+        raise ValueError("no float is equal to it")
+    if bits < 64 and math.isfinite(number):
+        with np.errstate(over="ignore"):
+            if np.isinf(np.array(number).astype(f"f{bits // 8}")):
+                raise OverflowError("it would become infinite")
+    return number
+
+
+def _exact_bool(value: Any) -> bool:
+    truth = bool(value)
+    if truth != value:
+        raise ValueError("it is neither 0 nor 1")
+    return truth
 
 
 @dataclass(init=False, repr=False)

@@ -7,6 +7,7 @@ from itertools import groupby, islice
 from typing import Any
 
 _RUNS = 64
+_MISSING = {"NaTType", "NAType", "MaskedConstant"}
 
 
 def types_of(values: Iterable[Any]) -> set[type]:
@@ -25,6 +26,16 @@ def types_of(values: Iterable[Any]) -> set[type]:
     found = {kind for kind, _ in islice(groupby(unread, type), _RUNS)}
     found.update(map(type, unread))
     return found
+
+
+def stands_for_none(kind: type) -> bool:
+    """Says whether values of a type stand for None, in frames of pandas and in masked arrays of numpy.
+
+    Example:
+        >>> stands_for_none(int)
+        False
+    """
+    return kind.__name__ in _MISSING and kind.__module__.partition(".")[0] in {"pandas", "numpy"}
 
 
 def alike_in(values: Iterable[Any], key: Any) -> bool:

@@ -26,12 +26,12 @@ class Batch(Over):
 
     Attributes:
         size: Rows a batch.
-        by_column: A batch ends where the value of this column changes, whatever the size.
+        by_columns: A batch ends where the value of one of these columns changes, whatever the size.
         drop_last: Leave out a last batch that is smaller.
     """
 
     size: int
-    by_column: str | None
+    by_columns: tuple[str, ...]
     drop_last: bool
 
     @property
@@ -52,8 +52,8 @@ class _BatchStream(Stream):
 
     def next(self) -> Block | None:
         size = self._node.size
-        if self._node.by_column is not None:
-            return self._next_group(self._node.by_column)
+        if self._node.by_columns:
+            return self._next_group(self._node.by_columns)
         # Several whole batches at once: Arrow makes all their lists in one call.
         block = self._cursor.take(max(1, _ROWS // size) * size)
         if block is None:
@@ -63,14 +63,14 @@ class _BatchStream(Stream):
             rows -= rows % size
         return joined(block.slice(0, rows), np.append(np.arange(0, rows, size), rows))
 
-    def _next_group(self, name: str) -> Block | None:
+    def _next_group(self, names: tuple[str, ...]) -> Block | None:
         rows = _ROWS
         while True:
             there = self._cursor.peek(rows)
             if not there:
                 return None
             ahead = self._cursor.ahead(there)
-            ends = _ends(ahead, name)
+            ends = sorted({end for name in names for end in _ends(ahead, name)})
             # The last group may go on behind what was read.
             whole = [*ends, there] if there < rows else ends
             if whole:

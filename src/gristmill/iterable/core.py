@@ -893,13 +893,17 @@ class IterableDataset(InfoMixin):
         )
 
     def batch(
-        self, batch_size: int | None = None, by_column: str | None = None, drop_last_batch: bool = False
+        self,
+        batch_size: int | None = None,
+        by_column: str | Sequence[str] | None = None,
+        drop_last_batch: bool = False,
     ) -> IterableDataset:
         """Joins rows that follow each other into one row of lists.
 
         Args:
             batch_size: Rows a batch.
-            by_column: A batch ends where the value of this column changes; `batch_size` is not looked at then.
+            by_column: A batch ends where the value of this column, or of one of these, changes; `batch_size` is not
+                looked at then.
             drop_last_batch: Leave out a last batch that is smaller than `batch_size`.
 
         Raises:

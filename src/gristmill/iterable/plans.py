@@ -32,6 +32,7 @@ from gristmill.iterable.mixing import Interleave
 from gristmill.iterable.node import Node
 from gristmill.iterable.order import part_of
 from gristmill.iterable.shuffling import Shuffle
+from gristmill.table.grouping import grouping_columns
 
 _LOOKED_AT = 100
 
@@ -144,14 +145,16 @@ def draw_seed(seed: int | None, generator: Any = None) -> int:
     return whole_number("seed", seed, 0)
 
 
-def plan_batch(node: Node, batch_size: int | None, by_column: str | None, drop_last_batch: bool) -> Node:
+def plan_batch(
+    node: Node, batch_size: int | None, by_column: str | Sequence[str] | None, drop_last_batch: bool
+) -> Node:
     """Plans `batch`; the arguments are those of `IterableDataset.batch`."""
     if by_column is not None:
-        [name] = _columns([by_column], node)
-        return Batch(node, 1, name, False)
+        names = grouping_columns(by_column, None if node.features is None else list(node.features))
+        return Batch(node, 1, tuple(names), False)
     if batch_size is None:
         raise InvalidArgumentError.from_value("batch_size", None, "rows a batch, unless by_column is given")
-    return Batch(node, whole_number("batch_size", batch_size, 1), None, bool(drop_last_batch))
+    return Batch(node, whole_number("batch_size", batch_size, 1), (), bool(drop_last_batch))
 
 
 def plan_skip(node: Node, n: int) -> Node:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from gristmill.errors import CastError, InvalidArgumentError
 from gristmill.features import Features
-from gristmill.features.build import columns_of_rows, table_from_columns, table_from_rows
+from gristmill.features.build import array_from_values, columns_of_rows, table_from_columns, table_from_rows
 from gristmill.features.cast import cast_table
 from gristmill.features.columnless import with_metadata, without_columns
 from gristmill.features.convert import to_arrow_type
@@ -132,10 +132,37 @@ def frame_to_table(frame: Any, features: Features | None, preserve_index: bool |
         raise InvalidArgumentError.from_value("df", frame, "a pandas.DataFrame")
     check_names([str(name) for name in frame.columns])
     try:
-        table = pa.Table.from_pandas(frame, preserve_index=preserve_index).replace_schema_metadata(None)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise CastError.at(f"the frame can't be stored: {error}") from error
+        table = pa.Table.from_pandas(frame, preserve_index=preserve_index)
+    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+        table = _object_by_object(frame, features, preserve_index, error)
+    table = table.replace_schema_metadata(None)
     return table if features is None else cast_table(table, features)
+
+
+def _object_by_object(
+    frame: Any, features: Features | None, preserve_index: bool | None, error: Exception
+) -> pa.Table:
+    """Makes a table of a frame of which Arrow refuses a column of Python objects, such as integers above int64."""
+    built = {}
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position]
+        if column.dtype != object:
+            continue
+        values = [None if missing else value for value, missing in zip(column, column.isna(), strict=True)]
+        feature = None if features is None else features.get(str(name))
+        built[position] = array_from_values(values, feature, column=str(name))
+    if not built:
+        raise CastError.at(f"the frame can't be stored: {error}") from error
+    blank = frame.copy(deep=False)
+    for position in built:
+        blank.isetitem(position, None)
+    try:
+        table = pa.Table.from_pandas(blank, preserve_index=preserve_index)
+    except (pa.ArrowException, OverflowError, ValueError, TypeError) as other:
+        raise CastError.at(f"the frame can't be stored: {other}") from other
+    for position, array in built.items():
+        table = table.set_column(position, str(frame.columns[position]), array)
+    return table
 
 
 def polars_to_table(frame: Any, features: Features | None) -> pa.Table:
