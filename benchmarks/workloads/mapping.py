@@ -76,6 +76,16 @@ def map_proc2(case: Case) -> Any:
 
 
 @workload
+def map_proc2_small(case: Case) -> Any:
+    ds = case.lib.Dataset.from_dict({"text": [f"row {i}" * (i % 7) for i in range(1000)]})
+    with case.timed():
+        # The second call finds what the first one has started.
+        first = ds.map(length, num_proc=2, load_from_cache_file=False)
+        second = ds.map(length, num_proc=2, load_from_cache_file=False)
+    return [ends(first), ends(second)]
+
+
+@workload
 def map_cached(case: Case) -> Any:
     ds = case.rows()
     ds.map(length)
