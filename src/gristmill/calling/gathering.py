@@ -78,7 +78,8 @@ def iter_row_tables(
             else:
                 table = outputs.of_columns(columns, begin, block.num_rows)
             answers = []  # where these are rows of the block, nobody holds them any more
-            waiting.expect(table)
+            if begin + block.num_rows < stop:
+                waiting.expect(table)
             yield begin, block.num_rows, table
         advance(block.num_rows)
     yield from waiting.tables()

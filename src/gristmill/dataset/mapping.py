@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -244,13 +244,18 @@ def _has_classes(feature: Any) -> bool:
 
 
 def _facts(outputs: Outputs, one_to_one: bool) -> dict[bytes, bytes]:
+    return {FACTS: _worded(outputs.answered, outputs.replaces, tuple(sorted(outputs.removed)), one_to_one)}
+
+
+@lru_cache(maxsize=64)
+def _worded(answered: str | None, replaces: bool, removed: tuple[str, ...], one_to_one: bool) -> bytes:
     facts = {
-        "nothing": outputs.answered == "nothing",
-        "replaces": outputs.replaces,
-        "removed": sorted(outputs.removed),
+        "nothing": answered == "nothing",
+        "replaces": replaces,
+        "removed": list(removed),
         "one_to_one": one_to_one,
     }
-    return {FACTS: json.dumps(facts).encode()}
+    return json.dumps(facts).encode()
 
 
 @dataclass(frozen=True)

@@ -289,7 +289,7 @@ def _run_workers(job: Job, tasks: list[Task], workers: int, reuse: bool, descrip
 
 
 def _in_memory(job: Job, place: Place, description: str) -> Computed:
-    overflow = None if place.in_memory else place.directory() / f"{place.stem()}.arrow"
+    overflow = None if place.in_memory else lambda: place.directory() / f"{place.stem()}.arrow"
     with (
         GrowingTable(None, overflow, job.fill, _clash(job), _final(job)) as growing,
         progress(description, job.rows) as bar,

@@ -16,7 +16,7 @@ from typing_extensions import Self
 
 from gristmill.errors import CastError
 from gristmill.features.cast import cast_array
-from gristmill.features.columnless import concat_tables, with_metadata, without_columns
+from gristmill.features.columnless import concat_tables, with_metadata, without_columns, without_rows
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.infer import Clash, refuse, unify_schemas
 from gristmill.features.mixed import widen_array
@@ -79,7 +79,8 @@ class GrowingTable:
 
     Args:
         path: The file to end as; None keeps the rows in memory, and moves them to `overflow` when they are many.
-        overflow: File for a table without a path that has grown too large for memory; None means never.
+        overflow: File for a table without a path that has grown too large for memory, or what names it then; None means
+            never.
         fill: Gives the values of columns that were not written for some rows; see `widen`.
         clash: What two types become that have no common type; see `unify_types`.
         final: Gives the schema to end with, from that which holds all rows; the same if left out.
@@ -99,7 +100,7 @@ class GrowingTable:
     def __init__(
         self,
         path: Path | None = None,
-        overflow: Path | None = None,
+        overflow: Path | Callable[[], Path] | None = None,
         fill: Fill | None = None,
         clash: Clash = refuse,
         final: Final | None = None,
@@ -172,7 +173,8 @@ class GrowingTable:
         self._tables.append(table)
         self._bytes += table.nbytes
         if self._overflow is not None and self._bytes > _IN_MEMORY:
-            self.path, waiting, self._tables = self._overflow, self._tables, []
+            path = self._overflow() if callable(self._overflow) else self._overflow
+            self.path, waiting, self._tables = path, self._tables, []
             for earlier in self._widened(waiting):
                 self._write_segment(earlier)
 
@@ -221,7 +223,7 @@ class GrowingTable:
         tables = list(self._widened(self._tables))
         if not tables and self.num_rows:
             return without_columns(self.num_rows, self.metadata or None)
-        return concat_tables(tables) if tables else self._final_schema().empty_table()
+        return concat_tables(tables) if tables else without_rows(self._final_schema())
 
 
 def join_files(
