@@ -142,6 +142,20 @@ def test_the_bytes_are_those_of_one_thread(
     assert outcome(groups, count, chunking, large, options) == alone
 
 
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_every_kind_of_column_is_the_same_from_row_group_to_row_group(name: str) -> None:
+    kind, values = KINDS[name]
+    picked = np.random.default_rng(1).integers(len(values), size=100_000)
+    storage = pa.array([values[i] for i in picked], getattr(kind, "storage_type", kind))
+    column = storage if storage.type == kind else pa.ExtensionArray.from_storage(kind, storage)
+    table = pa.table({"a": column, "b": picked * 977})
+    groups = [table.slice(at, 25_000) for at in range(0, 100_000, 25_000)]
+    chunking = {"min_chunk_size": 16 << 10, "max_chunk_size": 64 << 10}
+    alone = written(groups, 1, chunking, write_page_index=True)
+    assert written(groups, 2, chunking, 0, write_page_index=True) == alone
+    assert written(groups, 2, chunking, write_page_index=True) == alone
+
+
 def random_texts(rows: int, seed: int, length: int = 400) -> pa.Array:
     values = np.random.default_rng(seed).integers(97, 123, rows * length, dtype=np.uint8)
     offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * length)

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.types as pt
 
-from gristmill.features.visit import leaf_arrays, storage_type
+from gristmill.features.visit import storage_type
 from gristmill.formats.parquet_cuts import CutFinder, Primer
 from gristmill.formats.parquet_pieces import Piece, PieceWriter
 from gristmill.formats.parquet_splice import first_rows
@@ -64,8 +64,8 @@ _INSIDE_WORKER = "GRISTMILL_INSIDE_WORKER"
 """Set in worker processes by `gristmill.engine.tasks`, which lives on a higher floor."""
 _LARGE_SHARE = 0.8
 """What a column is of a thread's share from which on it is too large to be written by one thread."""
-_LARGEST_CHUNK = 4 << 20
-"""Bytes up to which a row group is primed with the chunks before it."""
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 16 << 10, 4 << 20
+"""Bytes of chunks with which a row group is primed: many more than the chunker's hash looks back, and not too many."""
 _MOST_HELD = 16
 """Row groups that are held at most, encoded or not."""
 _LONGEST_GROUP = 64 << 20
@@ -95,13 +95,14 @@ def pays(table: pa.Table) -> bool:
     Args:
         table: The first of them.
     """
-    chunks = sum(_leaves(storage_type(type_)) for type_ in table.schema.types)
+    chunks = sum(len(_leaves(storage_type(type_))) for type_ in table.schema.types)
     return bool(table.nbytes >= max(_SMALL, _SMALL_CHUNK * chunks))
 
 
-def _leaves(type_: Any) -> int:
-    """Counts the columns that Parquet has for a type."""
-    return sum(_leaves(type_.field(number).type) for number in range(type_.num_fields)) or 1
+def _leaves(type_: Any) -> list[Any]:
+    """Gives the types of the columns that Parquet has for a type."""
+    inner = [leaf for number in range(type_.num_fields) for leaf in _leaves(type_.field(number).type)]
+    return inner or [type_]
 
 
 def encoded_groups(
@@ -206,12 +207,13 @@ def _divided(
 def _can_be_primed(schema: pa.Schema, options: Mapping[str, Any]) -> bool:
     """Says whether a row group can be cut as it is without writing all those before it."""
     chunking = options["use_content_defined_chunking"]
+    leaves = [leaf for type_ in schema.types for leaf in _leaves(storage_type(type_))]
     return (
-        len(schema) == 1
-        and _leaves(storage_type(schema.types[0])) == 1
-        and all(_is_plain(leaf.type) for leaf in leaf_arrays(schema.empty_table().column(0)))
+        len(leaves) == 1
+        and _is_plain(leaves[0])
         and bool(options.get("write_page_index"))
         and isinstance(chunking, Mapping)
+        and _SMALLEST_CHUNK <= chunking["min_chunk_size"] <= chunking["max_chunk_size"] // 2
         and chunking["max_chunk_size"] <= _LARGEST_CHUNK
     )
 
