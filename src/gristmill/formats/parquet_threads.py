@@ -191,8 +191,8 @@ def _divided(
     sizes = [column.nbytes for column in table.columns]
     most = sum(sizes) / (2 * threads)
     start = size = 0
-    for number, more in enumerate([*sizes, sum(sizes)]):  # as if a large one came behind the last
-        if number > start and size + more > most:
+    for number, more in enumerate([*sizes, 0]):
+        if number > start and (size + more > most or number == len(sizes)):
             numbers = range(start, number)
             # One that would be waited for by all the other threads.
             is_large = size * threads > _LARGE_SHARE * sum(sizes)
