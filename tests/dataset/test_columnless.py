@@ -13,6 +13,9 @@ from gristmill import (
     DatasetDict,
     Features,
     IterableDataset,
+    Json,
+    List,
+    Value,
     concatenate_datasets,
     interleave_datasets,
     load_dataset,
@@ -151,3 +154,32 @@ def test_parquet_read_without_columns(tmp_path: Path) -> None:
         cache_dir=str(tmp_path / "c"),
     )
     assert list(made) == [{}] * 3
+
+
+def test_lists_of_json_without_rows(tmp_path):
+    features = Features({"i": Value("int64"), "l": List(Json()), "s": {"j": Json()}})
+    ds = Dataset.from_dict({"i": [1], "l": [[1, "x"]], "s": [{"j": None}]}, features=features)
+    nothing = ds.select([])
+    assert nothing.batch(2).features == {name: List(feature) for name, feature in features.items()}
+    assert nothing.batch(2).to_list() == []
+    stream = ds.to_iterable_dataset().filter(lambda row: False)
+    assert list(stream.to_pandas().columns) == ["i", "l", "s"]
+    stream.to_parquet(tmp_path / "none.parquet")
+    assert Dataset.from_parquet(str(tmp_path / "none.parquet"), cache_dir=str(tmp_path)).features == features
+    assert (
+        Dataset.from_generator(lambda: iter(()), features=features, keep_in_memory=True).features == features
+    )
+    path = str(tmp_path / "one.parquet")
+    ds.to_parquet(path)
+    for limit, rows in ((0, 1), (5, 0)):
+        filters = [("i", ">", limit)]
+        assert Dataset.from_parquet(path, filters=filters, cache_dir=str(tmp_path)).num_rows == rows
+
+
+def test_no_rows_written_out_are_no_rows_of_the_table_behind():
+    ds = Dataset.from_dict({"a": [1, 2]}).select([]).flatten_indices()
+    assert (ds._indices, ds.data.num_rows) == (None, 0)
+    texts = Features({"a": Value("string")})
+    as_text = Dataset.from_dict({"a": [1, 2]}).select([]).flatten_indices(features=texts)
+    assert (as_text.features, as_text.data.schema.types) == (texts, [pa.string()])
+    assert as_text.add_item({"a": "x"}).to_list() == [{"a": "x"}]

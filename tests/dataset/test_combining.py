@@ -14,7 +14,7 @@ from gristmill.combine import concatenate_datasets, interleave_datasets
 from gristmill.dataset import Dataset, DatasetDict
 from gristmill.dataset.combining import interleaved_rows
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
-from gristmill.features import ClassLabel, Features, LargeList, List, Value
+from gristmill.features import ClassLabel, Features, Json, LargeList, List, Value
 from gristmill.info import DatasetInfo
 from gristmill.table.origins import Origins
 
@@ -379,3 +379,18 @@ def test_seeds_are_whole_numbers(seed):
     for one in kinds:
         with pytest.raises(InvalidArgumentError, match="seed="):
             interleave_datasets([one, one], probabilities=[0.5, 0.5], seed=seed)
+
+
+def test_a_row_added_below_nulls_keeps_what_is_known_beside_them():
+    known = Features({"f": LargeList({"x": List(Json(), length=2), "t": Value("null")})})
+    ds = Dataset.from_dict({"f": [[{"x": ["1", None], "t": None}], None]}, features=known)
+    nothing_new = ds.add_item({"f": [{"x": ["null", 5], "t": None}]})
+    assert nothing_new.features == known
+    assert nothing_new[-1] == {"f": [{"x": ["null", 5], "t": None}]}
+    found = ds.add_item({"f": [{"x": ["1", {"k": 2}], "t": 7}]})
+    assert found.features == {"f": LargeList({"x": List(Json(), length=2), "t": Value("int64")})}
+    assert found[-1] == {"f": [{"x": ["1", {"k": 2}], "t": 7}]}
+    with pytest.raises(CastError):
+        ds.add_item({"f": [{"x": ["1"], "t": 7}]})
+    with pytest.raises(CastError):
+        ds.add_item({"f": 5})

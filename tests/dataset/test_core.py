@@ -386,6 +386,11 @@ def test_columns_of_objects_in_frames_are_what_their_values_are():
     ds = Dataset.from_pandas(pd.DataFrame({"b": [1, 2, 3], "a": large}))
     assert ds.features == {"b": Value("int64"), "a": Value("uint64")}
     assert ds.to_dict() == {"b": [1, 2, 3], "a": [2**64 - 1, None, None]}
+    any_value = Features({"a": Json()})
+    for values in (["1", "null", None], [1, "1", {"k": []}]):  # text that reads as JSON stays text
+        mixed = Dataset.from_dict({"a": values}, features=any_value)
+        assert Dataset.from_pandas(pd.DataFrame({"a": values}), features=any_value)["a"] == values
+        assert Dataset.from_pandas(mixed.to_pandas(), features=any_value)["a"] == values
     texts = pd.DataFrame({"a": pd.Series([2**70, None], dtype=object)})
     assert Dataset.from_pandas(texts, features=Features({"a": Value("string")}))["a"] == [str(2**70), None]
     for values, row in (([0, 2**70], 1), (["", "\ud800"], 1), ([object()], 0), ([1, "a"], 1)):

@@ -20,7 +20,7 @@ from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
 from gristmill.features.build import table_from_rows
 from gristmill.features.cast import cast_table
-from gristmill.features.columnless import with_metadata
+from gristmill.features.columnless import with_metadata, without_rows
 from gristmill.features.infer import refuse, to_json
 from gristmill.features.mixed import check_mixed_types
 from gristmill.files.remote import local_path, uploaded_file
@@ -206,7 +206,7 @@ class ArrowWriter:
         self._close_table()
         table = self._table.table()
         if not table.num_columns:
-            table = schema.empty_table()
+            table = without_rows(schema)
         batches = with_metadata(table, schema.metadata).to_batches()
         with contextlib.ExitStack() as stack:
             target: Any = self._stream

@@ -13,6 +13,7 @@ from gristmill.dataset.pieces import ViewJob, compute
 from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
+from gristmill.features.columnless import without_rows
 from gristmill.table.grouping import changes_in_any, grouping_columns, lists
 from gristmill.table.selection import IndexVector
 from gristmill.table.view import Part, View
@@ -103,6 +104,6 @@ def run_batch(job: BatchJob, place: Place, num_proc: int | None) -> View:
         return View((), (), job.rows)
     if not job.rows:
         types = [(name, pa.list_(job.view.schema.field(name).type)) for name in names]
-        return View.from_table(pa.schema(types).empty_table())
+        return View.from_table(without_rows(pa.schema(types)))
     computed = compute(job, place, num_proc, "Batching")
     return View((Part.from_files(computed.files, computed.table),), names, job.rows)

@@ -17,6 +17,8 @@ from gristmill.features.build import array_from_values
 from gristmill.features.cast import cast_array
 from gristmill.features.columnless import without_columns
 from gristmill.features.convert import from_arrow_type
+from gristmill.features.encode import needs_encoding
+from gristmill.features.mixed import array_of_mixed
 from gristmill.table.origins import Origins
 from gristmill.table.selection import IndexVector, Selection, as_vector, compact, resolve
 from gristmill.table.view import Part, View
@@ -31,6 +33,20 @@ def _has_null(feature: Any) -> bool:
     if isinstance(feature, Mapping):
         return any(map(_has_null, feature.values()))
     return _has_null(feature.feature) if isinstance(feature, List | LargeList) else is_null(feature)
+
+
+def _completed(feature: Any, found: Any) -> Any:
+    """Puts what a value turned out to be in place of the nulls of a feature."""
+    if is_null(feature):
+        return found
+    if isinstance(feature, Mapping) and isinstance(found, Mapping):
+        return {
+            **found,
+            **{name: _completed(inner, found.get(name, inner)) for name, inner in feature.items()},
+        }
+    if isinstance(feature, List | LargeList) and isinstance(found, List | LargeList):
+        return replace(feature, feature=_completed(feature.feature, found.feature))
+    return feature
 
 
 # ---------------------------------------------------------------- one after another
@@ -389,13 +405,19 @@ def row_to_view(item: Mapping[str, Any], features: Features) -> tuple[View, Feat
         if not isinstance(name, str):
             raise InvalidArgumentError.from_value("item", item, "a dict of column name to value")
         feature = features.get(name)
-        if _has_null(feature):
-            feature = None  # nothing but None so far: the value says what it is
         try:
+            if feature is None or _has_null(feature):
+                # Where there was nothing but None so far, the value says what it is.
+                # What holds `Json` beside it may hold values without a common type.
+                make = (
+                    array_of_mixed if feature is not None and needs_encoding(feature) else array_from_values
+                )
+                found = from_arrow_type(make([value], column=name).type)
+                feature = found if feature is None else _completed(feature, found)
             columns[name] = array_from_values([value], feature, column=name)
         except SchemaConflictError as error:
             raise CastError.at(f"the value can't be stored: {error}", column=name) from error
-        described[name] = from_arrow_type(columns[name].type) if feature is None else feature
+        described[name] = feature
     if not columns:
         return View((Part(without_columns(1)),), (), 1), described
     return View.from_table(pa.table(columns)), described

@@ -23,6 +23,7 @@ from gristmill.errors import (
     SchemaConflictError,
 )
 from gristmill.features import Features
+from gristmill.features.columnless import without_rows
 from gristmill.features.infer import Clash, refuse, to_json
 from gristmill.features.mixed import check_mixed_types, json_for_empty
 from gristmill.files.paths import expand_home
@@ -206,7 +207,7 @@ def _complete(table: pa.Table, features: Features | None) -> pa.Table:
     return (
         table
         if features is None or table.num_columns or table.num_rows
-        else Features(features).arrow_schema.empty_table()
+        else without_rows(Features(features).arrow_schema)
     )
 
 

@@ -17,7 +17,7 @@ from gristmill.dataset.place import Place
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
-from gristmill.features.cast import cast_array
+from gristmill.features.cast import cast_array, cast_table
 from gristmill.table.gather import arrow_vector
 from gristmill.table.selection import IndexVector, compact
 from gristmill.table.view import Part, View
@@ -144,8 +144,11 @@ def run_flatten(job: FlattenJob, place: Place, num_proc: int | None) -> View:
     Returns:
         The same rows as one table.
     """
-    if job.rows == 0 or not job.view.names or (job.view.is_whole and job.features is None):
+    if not job.view.names or (job.view.is_whole and job.features is None):
         return job.view
+    if job.rows == 0:
+        nothing = job.view.take(range(0))
+        return View.from_table(nothing if job.features is None else cast_table(nothing, job.features))
     computed = compute(job, place, num_proc, "Flattening the indices")
     part = Part.from_files(computed.files, computed.table)
     return View((part,), tuple(computed.table.column_names), job.rows, job.view.origins)

@@ -1,4 +1,7 @@
-"""Tables that have rows and no columns: Arrow loses the number of their rows in several steps, these functions do not."""
+"""Tables that have rows and no columns: Arrow loses the number of their rows in several steps, these functions do not.
+
+And those that have columns and no rows, which Arrow can't make of every schema.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import pyarrow as pa
 
 from gristmill.errors import InvalidArgumentError
 
-__all__ = ["concat_tables", "refuse_columnless", "with_metadata", "without_columns"]
+__all__ = ["concat_tables", "refuse_columnless", "with_metadata", "without_columns", "without_rows"]
 
 
 def without_columns(rows: int, metadata: Mapping[Any, Any] | None = None) -> pa.Table:
@@ -24,6 +27,19 @@ def without_columns(rows: int, metadata: Mapping[Any, Any] | None = None) -> pa.
         3
     """
     return pa.table({"": pa.nulls(rows)}, metadata=metadata).select([])
+
+
+def without_rows(schema: pa.Schema) -> pa.Table:
+    """Makes a table that has columns and no rows; with ``schema.empty_table()``, no list may hold `Json`.
+
+    Args:
+        schema: Its schema.
+
+    Example:
+        >>> without_rows(pa.schema({"a": pa.list_(pa.json_())})).num_rows
+        0
+    """
+    return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def with_metadata(table: pa.Table, metadata: Mapping[Any, Any] | None) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from gristmill.errors import ColumnNotFoundError, InvalidArgumentError
-from gristmill.features.columnless import without_columns
+from gristmill.features.columnless import without_columns, without_rows
 from gristmill.formats.source import SourceFile
 
 __all__ = ["columns_needed", "filter_expression", "one_batch", "rows_of", "type_in_schemas"]
@@ -59,7 +59,7 @@ def _columns_of(expression: Any, schema: pa.Schema) -> list[str] | None:
 
 def _problem(expression: Any, schema: pa.Schema) -> str | None:
     try:
-        schema.empty_table().filter(expression)
+        without_rows(schema).filter(expression)
     except pa.ArrowInvalid as error:
         return str(error)
     return None
@@ -250,5 +250,5 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     return pa.RecordBatch.from_arrays(
-        [pa.array([], field.type) for field in table.schema], schema=table.schema
+        [pa.nulls(0, field.type) for field in table.schema], schema=table.schema
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gristmill.engine import GrowingTable
 from gristmill.features import Features
-from gristmill.features.columnless import with_metadata
+from gristmill.features.columnless import with_metadata, without_rows
 from gristmill.features.convert import to_arrow_type
 from gristmill.features.mixed import json_for_empty
 from gristmill.fingerprint import generate_random_fingerprint, get_temporary_cache_files_directory
@@ -100,7 +100,7 @@ def _tables(walk: Walk, features: Features, size: int) -> Iterator[pa.Table]:
 
 
 def _empty(features: Features) -> pa.Table:
-    return features.arrow_schema.remove_metadata().empty_table()
+    return without_rows(features.arrow_schema.remove_metadata())
 
 
 def write_stream(

@@ -15,6 +15,7 @@ from gristmill.arguments import parse_size, whole_number
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
+from gristmill.features.columnless import without_rows
 from gristmill.iterable.export import _settled
 from gristmill.iterable.node import Node
 from gristmill.iterable.walking import Walk
@@ -101,7 +102,7 @@ def _even(
     overflow = folder / "rows.arrow"
     try:
         with GrowingTable(None, overflow) as growing:
-            growing.write(schema.empty_table())
+            growing.write(without_rows(schema))
             for table in tables:
                 growing.write(table)
         whole = growing.table()

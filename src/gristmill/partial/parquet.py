@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from gristmill import config
 from gristmill.errors import ColumnNotFoundError, FileFormatError, RowIndexError
+from gristmill.features.columnless import without_rows
 from gristmill.files.borders import reading
 from gristmill.formats.parquet import ParquetFormat
 from gristmill.formats.parquet_footer import has_sound_chunks
@@ -335,7 +336,7 @@ class RemoteParquet:
         batches = [batch for _, batch in self.iter_batches(columns, filters)]
         if batches:
             return pa.Table.from_batches(batches)
-        table = self.schema.empty_table()
+        table = without_rows(self.schema)
         return table if columns is None else table.select([c for c in columns if c in table.column_names])
 
     def take(self, rows: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:

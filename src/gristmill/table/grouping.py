@@ -67,7 +67,7 @@ def lists(offsets: pa.Array, column: pa.ChunkedArray) -> pa.Array:
     """
     values: Any = column.combine_chunks()
     if isinstance(values, pa.ChunkedArray):  # newer pyarrow keeps what one array can't hold in several
-        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], column.type)
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.nulls(0, column.type)
     return pa.ListArray.from_arrays(offsets, values, type=pa.list_(column.type))
 
 

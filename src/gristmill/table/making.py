@@ -14,6 +14,7 @@ from gristmill.features.build import array_from_values, columns_of_rows, table_f
 from gristmill.features.cast import cast_table
 from gristmill.features.columnless import with_metadata, without_columns
 from gristmill.features.convert import to_arrow_type
+from gristmill.features.encode import needs_encoding
 from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed, check_mixed_types
 from gristmill.features.value_types import alike_in, types_of
@@ -131,37 +132,38 @@ def frame_to_table(frame: Any, features: Features | None, preserve_index: bool |
     if not hasattr(frame, "columns") or not hasattr(frame, "dtypes"):
         raise InvalidArgumentError.from_value("df", frame, "a pandas.DataFrame")
     check_names([str(name) for name in frame.columns])
+    wanted = {} if features is None else {name: f for name, f in features.items() if needs_encoding(f)}
+    # Text would be taken for JSON if it became Arrow's before it was known that the column holds values of any type.
+    apart = [i for i, name in enumerate(frame.columns) if str(name) in wanted]
     try:
-        table = pa.Table.from_pandas(frame, preserve_index=preserve_index)
-    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
-        table = _object_by_object(frame, features, preserve_index, error)
+        table = _value_by_value(frame, apart, wanted, preserve_index)
+    except (pa.ArrowException, OverflowError, UnicodeError) as error:
+        # Arrow refuses a column of Python objects, such as integers above int64.
+        apart = [i for i, kind in enumerate(frame.dtypes) if kind.kind == "O" or i in apart]
+        try:
+            table = _value_by_value(frame, apart, features or {}, preserve_index)
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            raise CastError.at(f"the frame can't be stored: {error}") from error
     table = table.replace_schema_metadata(None)
     return table if features is None else cast_table(table, features)
 
 
-def _object_by_object(
-    frame: Any, features: Features | None, preserve_index: bool | None, error: Exception
+def _value_by_value(
+    frame: Any, apart: list[int], features: Mapping[str, Any], preserve_index: bool | None
 ) -> pa.Table:
-    """Makes a table of a frame of which Arrow refuses a column of Python objects, such as integers above int64."""
+    """Makes a table of a frame, with the columns at some positions made of Python values."""
     built = {}
-    for position, name in enumerate(frame.columns):
-        column = frame.iloc[:, position]
-        if column.dtype != object:
-            continue
+    for position in apart:
+        name, column = str(frame.columns[position]), frame.iloc[:, position]
         values = [None if missing else value for value, missing in zip(column, column.isna(), strict=True)]
-        feature = None if features is None else features.get(str(name))
-        built[position] = array_from_values(values, feature, column=str(name))
-    if not built:
-        raise CastError.at(f"the frame can't be stored: {error}") from error
-    blank = frame.copy(deep=False)
+        built[position] = array_from_values(values, features.get(name), column=name)
+    if built:
+        frame = frame.copy(deep=False)
     for position in built:
-        blank.isetitem(position, None)
-    try:
-        table = pa.Table.from_pandas(blank, preserve_index=preserve_index)
-    except (pa.ArrowException, OverflowError, ValueError, TypeError) as other:
-        raise CastError.at(f"the frame can't be stored: {other}") from other
+        frame.isetitem(position, None)
+    table = pa.Table.from_pandas(frame, preserve_index=preserve_index)
     for position, array in built.items():
-        table = table.set_column(position, str(frame.columns[position]), array)
+        table = table.set_column(position, table.column_names[position], array)
     return table
 
 
