@@ -18,7 +18,7 @@ __all__ = ["Splice", "first_rows"]
 _MAGIC = b"PAR1"
 # Numbers of fields: of a footer, a row group, a column chunk, what is said of the chunk, an offset index, a page in it.
 _NUM_ROWS, _GROUPS = 3, 4
-_COLUMNS, _GROUP_SIZE, _GROUP_ROWS, _GROUP_OFFSET, _GROUP_COMPRESSED = 1, 2, 3, 5, 6
+_COLUMNS, _GROUP_SIZE, _GROUP_ROWS, _GROUP_OFFSET, _GROUP_COMPRESSED, _ORDINAL = 1, 2, 3, 5, 6, 7
 _FILE_OFFSET, _META, _OFFSET_INDEX, _OFFSET_LENGTH, _COLUMN_INDEX, _COLUMN_LENGTH = 2, 3, 4, 5, 6, 7
 _DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE, _BLOOM, _BLOOM_LENGTH = 9, 10, 11, 14, 15
 _LOCATIONS, _PAGE_OFFSET, _FIRST_ROW = 1, 1, 3
@@ -122,14 +122,14 @@ class Splice:
         found: dict[int, list[_SourceGroup]] = {}
         rows = 0
         groups: list[_Told] = []
-        for start, end, moved in self._groups:
+        for ordinal, (start, end, moved) in enumerate(self._groups):
             parts = []
             for source, number, _ in moved:
                 if id(source) not in found:
                     found[id(source)] = _read_source(source)
                 parts.append(found[id(source)][number])
             rows += parts[0].numbers[_GROUP_ROWS].value
-            groups.append(_told(parts, [shift for _, _, shift in moved], start, end))
+            groups.append(_told(parts, [shift for _, _, shift in moved], start, end, ordinal))
         chunks = [chunk for group in groups for chunk in group.chunks]
         self._write_extras((chunk.edits, chunk.bloom) for chunk in chunks)
         self._write_extras((chunk.edits, chunk.column_index) for chunk in chunks)
@@ -166,13 +166,14 @@ def first_rows(piece: Piece) -> list[list[int]]:
     ]
 
 
-def _told(parts: Sequence[_SourceGroup], shifts: Sequence[int], start: int, end: int) -> _Told:
+def _told(parts: Sequence[_SourceGroup], shifts: Sequence[int], start: int, end: int, ordinal: int) -> _Told:
     """Makes what is told of a row group."""
     first = parts[0]
     becomes = {
         _GROUP_SIZE: sum(part.numbers[_GROUP_SIZE].value for part in parts),
         _GROUP_OFFSET: start,
         _GROUP_COMPRESSED: end - start,
+        _ORDINAL: (ordinal + (1 << 15)) % (1 << 16) - (1 << 15),  # of 16 bits; pyarrow 26 tells none
     }
     edits = [
         first.numbers[field].becomes(value) for field, value in becomes.items() if field in first.numbers
@@ -217,7 +218,7 @@ class _SourceGroup:
         self._source = source
         # Of each chunk: where it begins and ends, and the numbers it tells, those in its metadata apart.
         self._found: list[tuple[int, int, dict[int, _Number], dict[int, _Number]]] = []
-        fields = (_GROUP_SIZE, _GROUP_ROWS, _GROUP_OFFSET, _GROUP_COMPRESSED)
+        fields = (_GROUP_SIZE, _GROUP_ROWS, _GROUP_OFFSET, _GROUP_COMPRESSED, _ORDINAL)
         readers = _numbers(footer, self.numbers, fields)
         self.start, self.end = at, walk(footer, at, {_COLUMNS: self._read_columns, **readers})
 
