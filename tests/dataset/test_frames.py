@@ -5,7 +5,7 @@ import pytest
 
 from gristmill.dataset import Column, Dataset
 from gristmill.errors import InvalidArgumentError
-from gristmill.features import Features, Value
+from gristmill.features import Features, List, Value
 
 pl = pytest.importorskip("polars")
 
@@ -84,6 +84,8 @@ def test_integers_beside_missing_ones_are_not_rounded_in_pandas():
     [
         ([[LARGE, None], None], pa.list_(pa.int64())),
         ([[LARGE, None], [1, 2]], pa.list_(pa.int64(), 2)),
+        ([[LARGE, 1], None], pa.list_(pa.int64(), 2)),  # for a missing list of two, two nulls are stored
+        ([{"a": [LARGE, 1]}, None], pa.struct({"a": pa.list_(pa.int64(), 2)})),
         ([[[LARGE, None]], [[]]], pa.large_list(pa.list_(pa.int64()))),
         ([{"a": LARGE}, {"a": None}], pa.struct({"a": pa.int64()})),
         ([[{"a": LARGE}, {"a": None}], None], pa.list_(pa.struct({"a": pa.int64()}))),
@@ -100,3 +102,20 @@ def test_integers_in_maps_are_not_rounded_in_pandas():
     pairs = [[("a", LARGE)], [("b", None)]]
     ds = Dataset(pa.table({"x": pa.array(pairs, pa.map_(pa.string(), pa.int64()))}))
     assert ds.to_pandas()["x"].tolist() == pairs
+
+
+@pytest.mark.parametrize(
+    ("values", "feature"),
+    [
+        ([[1, 2], None, [None, 3], [4, 5]], List(Value("int64"), length=2)),
+        ([[[1, 2]], [None, [3, 4]], None, [[5, None]]], List(List(Value("int64"), length=2))),
+        ([{"k": [1, 2]}, None, {"k": None}, {"k": [3, None]}], {"k": List(Value("int64"), length=2)}),
+    ],
+)
+def test_polars_takes_lists_of_a_fixed_length_from_any_row_on(values, feature):
+    ds = Dataset.from_dict({"x": values}, features=Features({"x": feature}))
+    for start in range(4):
+        for stop in range(start + 1, 5):
+            chosen = ds.select(range(start, stop))
+            assert chosen.to_polars()["x"].to_list() == chosen["x"][:]
+            assert chosen.with_format("polars")[0]["x"].to_list() == [chosen[0]["x"]]

@@ -27,6 +27,23 @@ def _taken_by_polars(table: pa.Table) -> Iterator[None]:
         ) from error
 
 
+def _has_fixed_lists(kind: Any) -> bool:
+    if pa.types.is_fixed_size_list(kind):
+        return True
+    return pa.types.is_nested(kind) and any(
+        _has_fixed_lists(kind.field(i).type) for i in range(kind.num_fields)
+    )
+
+
+def _begun_anew(table: pa.Table) -> pa.Table:
+    """Copies columns with lists of a fixed length: polars can't take those that lie amid the memory of other rows."""
+    for position, column in enumerate(table.columns):
+        if _has_fixed_lists(column.type):
+            chunks = [chunk.take(pa.array(range(len(chunk)))) for chunk in column.chunks]
+            table = table.set_column(position, table.field(position), pa.chunked_array(chunks, column.type))
+    return table
+
+
 def to_frame(
     table: pa.Table, schema_overrides: Mapping[str, Any] | None = None, rechunk: bool = False
 ) -> Any:
@@ -43,7 +60,7 @@ def to_frame(
     """
     polars = require("polars", "Rows as polars frames")
     with _taken_by_polars(table):
-        frame = polars.from_arrow(table, schema_overrides=schema_overrides, rechunk=rechunk)
+        frame = polars.from_arrow(_begun_anew(table), schema_overrides=schema_overrides, rechunk=rechunk)
     if frame.columns != table.column_names and len(frame.columns) == table.num_columns:
         frame.columns = table.column_names  # polars calls a column without a name "column_0"
     return frame

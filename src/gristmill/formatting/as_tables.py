@@ -73,6 +73,9 @@ def _has_rounded(values: Any) -> bool:
         inner = [values.field(position) for position in range(kind.num_fields)]
     elif pa.types.is_map(kind):
         inner = [values.keys, values.items]
+    elif pa.types.is_fixed_size_list(kind):
+        # Where a list is missing, nulls stand for its items, and Arrow converts those as well.
+        inner = [values.values.slice(values.offset * kind.list_size, len(values) * kind.list_size)]
     elif hasattr(values, "flatten"):
         inner = [values.flatten()]
     else:  # unions, whose values are Python objects
