@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +19,6 @@ _QUOTINGS = (csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC, csv.QUOTE_N
 _IGNORED = ("mode", "chunksize")
 
 
-@dataclass(frozen=True)
 class Dialect:
     """The options of `to_csv`, with the names and meanings they have in pandas.
 
@@ -61,6 +59,11 @@ class Dialect:
     decimal: str = "."
     errors: str = "strict"
 
+    # Written out, as making a data class takes as long as writing thousands of rows.
+    def __init__(self, **options: Any) -> None:
+        for name, value in options.items():
+            setattr(self, name, value)
+
     @classmethod
     def parse(cls, options: Mapping[str, Any], names: Sequence[str]) -> Dialect:
         """Checks the options of `to_csv`.
@@ -74,7 +77,7 @@ class Dialect:
             ColumnNotFoundError: A column to write does not exist.
         """
         given = {name: value for name, value in options.items() if name not in _IGNORED}
-        known = [item.name for item in fields(cls)]
+        known = list(cls.__annotations__)
         for name in given:
             if name not in known:
                 raise InvalidArgumentError.from_choice(
