@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gristmill.arguments import whole_number
 from gristmill.dataset import Dataset, DatasetDict, combining
+from gristmill.dataset.interleaving import interleaved_rows
 from gristmill.errors import InvalidArgumentError
 from gristmill.features.align import align_features
 from gristmill.info import DatasetInfo
@@ -108,7 +109,7 @@ def interleave_datasets(
         node = plans.plan_interleaving(nodes, probabilities, seed, stopping_strategy)
         mixed: DatasetType = type(several[0])._combined(several, node, info, split)
         return mixed
-    rows = combining.interleaved_rows([len(one) for one in several], probabilities, seed, stopping_strategy)
+    rows = interleaved_rows([len(one) for one in several], probabilities, seed, stopping_strategy)
     features = align_features([one._features for one in several])
     view = combining.concat_views([one._view for one in several], features).select(rows)
     made: DatasetType = type(several[0])._combined(several, view, features, "interleave", rows, info, split)

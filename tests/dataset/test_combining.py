@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gristmill.combine import concatenate_datasets, interleave_datasets
 from gristmill.dataset import Dataset, DatasetDict
-from gristmill.dataset.combining import interleaved_rows
+from gristmill.dataset.interleaving import interleaved_rows
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
 from gristmill.features import ClassLabel, Features, Json, LargeList, List, Value
 from gristmill.info import DatasetInfo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from gristmill.calling.caller import as_table
 from gristmill.calling.masks import length_of
 from gristmill.errors import TransformOutputError, shorten
 from gristmill.features.build import array_from_values
+from gristmill.features.value_types import types_of
 from gristmill.formatting import LazyBatch
 from gristmill.iterable.block import Block, Columns, Row, gathered, join, parts_of
 from gristmill.iterable.origin import Origin, Run
@@ -34,9 +36,10 @@ def of_rows(
     Raises:
         TransformOutputError: An answer is no row.
     """
-    if all(answer is None for answer in answers):
+    kinds = types_of(answers)
+    if kinds <= {type(None)}:
         return block.without(removed)
-    if any(answer is not None and not isinstance(answer, Mapping) for answer in answers):
+    if not all(kind is type(None) or issubclass(kind, Mapping) for kind in kinds):
         alone = [block.slice(at, at + 1) for at in range(block.num_rows)]
         return join(
             [
@@ -44,6 +47,13 @@ def of_rows(
                 for at, (answer, row, one) in enumerate(zip(answers, given, alone, strict=True))
             ]
         )
+    if (
+        isinstance(block, Columns)
+        and kinds == {dict}
+        and (names := _one_set_of_keys(answers, given)) is not None
+    ):
+        _check_keys(name, names, start)
+        return _beside(block.without(removed), names, answers)
     made: list[tuple[IndexVector, Columns]] = []
     for places, part in parts_of(block):
         mine = [(answers[place], given[place], start + place) for place in places.tolist()]
@@ -87,14 +97,26 @@ def _of_part(
             yield np.array(rows, np.int64), base
             continue
         _check_keys(name, names, answers[rows[0]][2])
-        new = {key: [answers[at][0][key] for at in rows] for key in names}
-        columns = Columns({**base.columns, **new}, len(rows), _of_arrow(base, new), base.origin)
-        yield np.array(rows, np.int64), columns
+        yield np.array(rows, np.int64), _beside(base, names, [answers[at][0] for at in rows])
     if given_back:
         changed = [answers[at][0] for at in given_back]
         for rows_of_it, columns in _of_changed_rows(changed, _taken(part, given_back), removed):
             _check_keys(name, columns.names, answers[given_back[0]][2])
             yield np.array(given_back, np.int64)[rows_of_it], columns
+
+
+def _one_set_of_keys(answers: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Gives the keys of dicts if all have the same ones, in one order, and none is the row that was given."""
+    if any(map(operator.is_, answers, given)):
+        return None
+    names = set(map(tuple, answers))
+    return names.pop() if len(names) == 1 else None
+
+
+def _beside(base: Columns, names: Sequence[str], answers: Sequence[Mapping[str, Any]]) -> Columns:
+    """Puts what answers have under some keys beside columns, or in their place."""
+    new = {key: list(map(operator.itemgetter(key), answers)) for key in names}
+    return Columns({**base.columns, **new}, len(answers), _of_arrow(base, new), base.origin)
 
 
 def _taken(part: Columns, rows: list[int]) -> Columns:
