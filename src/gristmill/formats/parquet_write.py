@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -32,6 +33,8 @@ _CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_
 _LOOKED_AT = 2000
 _UNITS = ("allow_truncated_timestamps", "coerce_timestamps", "version")
 _LONG = 32
+_MANY_BYTES = 128 << 10
+"""Bytes of a column of numbers up to which it does not matter how it is encoded."""
 
 
 def write_groups(
@@ -62,8 +65,8 @@ def write_groups(
     first = heads[0] if heads else None
     if _CAN_CHUNK:
         options["use_content_defined_chunking"] = dict(_CHUNKING) if chunking is True else chunking
-    if "use_dictionary" not in options and first is not None and (long := _long_texts(first)):
-        options["use_dictionary"] = [path for path in _leaf_paths(schema) if path not in long]
+    if "use_dictionary" not in options and first is not None and (plain := _without_dictionary(first)):
+        options["use_dictionary"] = [path for path in _leaf_paths(schema) if path not in plain]
     shared = threads > 1 and len(heads) + len(schema) > 2 and first is not None
     shared = shared and can_be_apart(options) and pays(heads[0])
     del heads, first
@@ -254,16 +257,32 @@ def _peeked(groups: Iterable[pa.Table], count: int) -> tuple[list[pa.Table], Ite
     return heads, itertools.chain(heads, drawn)
 
 
-def _long_texts(table: pa.Table) -> set[str]:
-    """Names the columns of long texts that hardly repeat: a dictionary of them is built at length and then dropped."""
+def _without_dictionary(table: pa.Table) -> set[str]:
+    """Names the columns whose values hardly repeat: a dictionary of them is built at length, and of no use.
+
+    It is dropped when it has become too large, or else, of numbers, takes more bytes than they.
+    """
     found = set()
-    for field in table.schema:
+    looked_at = np.random.default_rng(0).integers(max(1, table.num_rows), size=_LOOKED_AT)
+    rows = pa.array(np.unique(looked_at))
+    for field, column in zip(table.schema, table.columns, strict=True):
         if _is_bytes(field.type):
-            values = table.column(field.name).slice(0, _LOOKED_AT).drop_null()
+            values = column.slice(0, _LOOKED_AT).drop_null()
             length = pc.mean(pc.binary_length(values)).as_py() or 0
             if length > _LONG and pc.count_distinct(values).as_py() > 0.9 * len(values):
                 found.add(field.name)
+        elif _is_number(field.type) and column.nbytes > _MANY_BYTES:
+            # From everywhere, as numbers may go up for a while and begin again. This many pairs are equal where there
+            # are about as many different numbers as rows.
+            values = column.take(rows).drop_null()
+            pairs = len(values) - pc.count_distinct(values).as_py()
+            if len(values) and 2 * pairs * table.num_rows <= len(values) * len(rows):
+                found.add(field.name)
     return found
+
+
+def _is_number(type_: Any) -> bool:
+    return bool(pt.is_integer(type_) or pt.is_floating(type_)) and type_.bit_width >= 32
 
 
 def _is_bytes(type_: Any) -> bool:
