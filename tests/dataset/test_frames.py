@@ -85,7 +85,6 @@ def test_integers_beside_missing_ones_are_not_rounded_in_pandas():
         ([[LARGE, None], None], pa.list_(pa.int64())),
         ([[LARGE, None], [1, 2]], pa.list_(pa.int64(), 2)),
         ([[LARGE, 1], None], pa.list_(pa.int64(), 2)),  # for a missing list of two, two nulls are stored
-        ([{"a": [LARGE, 1]}, None], pa.struct({"a": pa.list_(pa.int64(), 2)})),
         ([[[LARGE, None]], [[]]], pa.large_list(pa.list_(pa.int64()))),
         ([{"a": LARGE}, {"a": None}], pa.struct({"a": pa.int64()})),
         ([[{"a": LARGE}, {"a": None}], None], pa.list_(pa.struct({"a": pa.int64()}))),

@@ -382,3 +382,26 @@ def test_whatever_is_put_together_the_error_is_ours(ds, odd):
     if odd is not None:
         with pytest.raises(InvalidArgumentError, match="probabilities"):
             interleave_datasets([ds, ds], probabilities=odd)
+
+
+def test_a_working_folder_that_was_deleted_is_told(tmp_path, monkeypatch):
+    saved = tmp_path / "saved"
+    Dataset.from_dict({"a": [1, 2]}).save_to_disk(saved)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    ds = Dataset.load_from_disk(saved)
+    assert ds.map(lambda row: {"b": row["a"]}, num_proc=2)["b"] == [1, 2]
+    for call in (
+        lambda: ds.save_to_disk("d"),
+        lambda: DatasetDict({"train": ds}).save_to_disk("d"),
+        lambda: ds.to_json("a.jsonl"),
+        lambda: Dataset.from_csv("a.csv", cache_dir=str(tmp_path)),
+        lambda: Dataset.load_from_disk("d"),
+    ):
+        with pytest.raises(GristmillError):
+            call()
+    ds.save_to_disk(saved)
+    monkeypatch.undo()
+    assert Dataset.load_from_disk(saved)["a"] == [1, 2]

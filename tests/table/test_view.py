@@ -1,7 +1,9 @@
 import pickle
 
 import pyarrow as pa
+import pytest
 
+from gristmill.errors import FileFormatError
 from gristmill.table.arrow_file import open_arrow, write_arrow
 from gristmill.table.view import Part, View
 
@@ -40,3 +42,22 @@ def test_joining_replaces_columns_where_they_stand():
 def test_rows_without_columns_are_counted():
     view = View.from_table(pa.table({"a": [1, 2]})).choose([])
     assert (view.num_rows, view.table().num_rows, view.select(range(1)).num_rows) == (2, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"a": [1]}, "holds 1 rows now, and held 3"),
+        ({"a": [1, 2, 3, 4]}, "holds 4 rows now, and held 3"),
+        ({"a": ["x", "y", "z"]}, "column a does not hold int64"),
+        ({"b": [1, 2, 3]}, "does not hold the columns a"),
+    ],
+)
+def test_a_pickle_whose_file_was_replaced_is_told(tmp_path, other, told):
+    path = tmp_path / "a.arrow"
+    write_arrow(path, pa.table({"a": [1, 2, 3]}))
+    sent = pickle.dumps(View.from_table(open_arrow(path), [path]).select(range(2, 3)))
+    assert pickle.loads(sent).table().to_pydict() == {"a": [3]}
+    write_arrow(path, pa.table(other))
+    with pytest.raises(FileFormatError, match=told):
+        pickle.loads(sent)

@@ -155,7 +155,8 @@ def saving_to(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[
             upload_folder(Path(temporary), str(path), storage_options)
         return
     # A link is followed, so that the folder stays on the disk it was put on.
-    final = Path(os.path.realpath(expand_home(final)))
+    with writing(final):  # the working folder may have been deleted
+        final = Path(os.path.realpath(expand_home(final)))
     if final.exists() and not final.is_dir():
         raise FileError(f"Could not save to {final}: it is a file, and a dataset is saved as a folder.")
     if _is_saved_alone(final) and not final.is_mount():

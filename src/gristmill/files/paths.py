@@ -77,3 +77,19 @@ def expand_home(path: str | os.PathLike[str]) -> Path:
         '~no-such-user/data'
     """
     return Path(os.path.expanduser(path))  # noqa: PTH111  # Path.expanduser raises where there is no such folder
+
+
+def absolute_path(path: str | os.PathLike[str]) -> Path:
+    """Makes a path absolute to show it; it stays as it is where the working folder has been deleted.
+
+    Args:
+        path: A path.
+
+    Example:
+        >>> absolute_path("/data/a.csv").as_posix()
+        '/data/a.csv'
+    """
+    try:
+        return Path(path).absolute()
+    except OSError:
+        return Path(path)

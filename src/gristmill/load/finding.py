@@ -24,7 +24,7 @@ from gristmill.errors import (
     about_dataset,
 )
 from gristmill.files.locations import has_scheme
-from gristmill.files.paths import expand_home
+from gristmill.files.paths import absolute_path, expand_home
 from gristmill.formats.registry import known_formats
 from gristmill.info import DatasetInfo
 from gristmill.logging import get_logger
@@ -352,7 +352,7 @@ def _not_found(
     beside = [entry.as_posix() for entry in _entries(parent)]
     attempts = [
         ("a format", f"the formats are {', '.join(formats)}"),
-        ("a folder or file", f"there is none at {expand_home(path).absolute()}"),
+        ("a folder or file", f"there is none at {absolute_path(expand_home(path))}"),
         hub,
         ("prepared before", _said_of_prepared(path, cache, kind is DatasetUnreachableError)),
     ]

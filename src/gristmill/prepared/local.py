@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gristmill.errors import DataFilesNotFoundError, FileError, FileMissingError, shorten, suggest
 from gristmill.files.data_files import resolve_patterns
-from gristmill.files.paths import expand_home
+from gristmill.files.paths import absolute_path, expand_home
 from gristmill.files.patterns import PathIndex, has_magic, is_hidden
 from gristmill.files.stamps import change_stamp
 from gristmill.prepared.source import DataFile
@@ -68,7 +68,7 @@ def expand_local(pattern: str, base: Path | None = None) -> list[Path]:
         what = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
         missing = rest[0] if rest else folder.name
         raise DataFilesNotFoundError(
-            f'There is no data file "{path}": the folder {folder.absolute()} has no "{missing}". {suggest(missing, what)}'
+            f'There is no data file "{path}": the folder {absolute_path(folder)} has no "{missing}". {suggest(missing, what)}'
         )
     paths = _list_spelled_out(folder, rest)
     found = resolve_patterns(PathIndex(paths), ["/".join(rest) or "**"], str(folder))

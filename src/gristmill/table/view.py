@@ -117,7 +117,13 @@ class Part:
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapped table travels as the names of its files; one in memory as the rows that are meant.
         if self.files and self._same_as_files():
-            return _reopen, (self.files, self.file_columns, self.table.schema, self.selection)
+            return _reopen, (
+                self.files,
+                self.file_columns,
+                self.table.schema,
+                self.selection,
+                self.table.num_rows,
+            )
         table = self.table if self.selection is None else self.take(range(self.num_rows))
         # As a stream, which holds exactly these rows; pickled slices take their whole buffers along.
         sink = pa.BufferOutputStream()
@@ -157,13 +163,23 @@ def _from_stream(stream: pa.Buffer, rows: int) -> Part:
 
 
 def _reopen(
-    files: tuple[Path, ...], file_columns: tuple[str, ...], schema: pa.Schema, selection: Selection
+    files: tuple[Path, ...],
+    file_columns: tuple[str, ...],
+    schema: pa.Schema,
+    selection: Selection,
+    rows: int | None = None,  # pickles of earlier releases do not tell
 ) -> Part:
     table = _stored(files, file_columns)
     if table is None:
         raise FileFormatError.at(
             f"does not hold the columns {', '.join(file_columns)} any more", file=files[0]
         )
+    # Another file of that name would give other rows for those that were chosen, or none.
+    if rows is not None and table.num_rows != rows:
+        raise FileFormatError.at(f"holds {table.num_rows} rows now, and held {rows}", file=files[0])
+    for name, type_ in zip(file_columns, schema.types, strict=True):
+        if table.schema.field(name).type != type_:
+            raise FileFormatError.at(f"the column {name} does not hold {type_} any more", file=files[0])
     table = with_metadata(table.rename_columns(schema.names), schema.metadata) if schema.names else table
     return Part(table, selection, files, file_columns, tuple(map(_stamp, files)))
 
