@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from gristmill import config
+from gristmill.files.retry import RetryPolicy
 from gristmill.hub.client import HubClient
 from gristmill.hub.server import serve_in_thread
 from tests.publishing.proxy import Proxy
@@ -47,9 +48,14 @@ def server(plain, served, caches):
 
 
 @pytest.fixture
-def proxy(server, caches, monkeypatch):
-    # huggingface_hub waits whole seconds between its own attempts.
+def no_waiting(monkeypatch):
+    """huggingface_hub waits whole seconds between its own attempts, and so do we between ours."""
     monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr(RetryPolicy, "delay", lambda self, attempt, retry_after=None: 0.0)
+
+
+@pytest.fixture
+def proxy(server, caches, no_waiting):
     with Proxy(server) as made, config.override(HF_ENDPOINT=made.url):
         yield made
 

@@ -88,9 +88,8 @@ def numbers(count, start=0):
     ("method", "text", "number"), [("PUT", "/", 3), ("PUT", "/", 1), ("POST", "/commit/", 1)]
 )
 def test_in_the_middle_of_a_push(
-    plain, mortal, folder, caches, tmp_path, monkeypatch, method, text, number, delay
+    plain, mortal, folder, caches, tmp_path, no_waiting, method, text, number, delay
 ):
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
     repo = Repo(mortal.url, tmp_path / "looked")
     settings = {"HF_HUB_OFFLINE": False, "HF_DATASETS_OFFLINE": False, **caches}
     with Proxy(mortal.url) as proxy, config.override(HF_ENDPOINT=proxy.url, **settings):

@@ -72,8 +72,7 @@ def test_random_failures_of_each_step(proxy, repo):
 
 
 @pytest.mark.usefixtures("server")
-def test_random_patterns(server, repo, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda seconds: None)  # huggingface_hub waits whole seconds
+def test_random_patterns(server, repo, no_waiting):
     with FaultProxy(server, 0.5) as proxy:
         pushed = Pushed(repo)
         tally = Tally(proxy, patterns())
