@@ -63,9 +63,15 @@ def concat_views(views: Sequence[View], features: Features) -> View:
         CastError: A value does not fit the wider type; names row, column and value.
     """
     schema = pa.schema(list(features.type))  # without metadata, which takes longer to make than the rest
-    aligned = views if _of_one_table(views, schema) else [_align(view, features, schema) for view in views]
-    rows = sum(view.num_rows for view in views)
+    rows = sum([view.num_rows for view in views])
     origins = _concat_origins(views)
+    if _of_one_table(views, schema):
+        aligned = views
+        whole = _one_range([view.parts[0].selection for view in views])
+        if whole is not None and schema.names:
+            return View((replace(views[0].parts[0], selection=whole),), views[0].names, rows, origins)
+    else:
+        aligned = [_align(view, features, schema) for view in views]
     if not schema.names:
         return View((Part(without_columns(rows)),), (), rows, origins)
     columns = tuple(schema.names)
