@@ -1,6 +1,7 @@
 """Gated and private: what somebody without a token, a stranger and a member see."""
 
 import json
+import time
 
 import pytest
 
@@ -27,7 +28,10 @@ def guarded(folder):
 
 
 def outcome(wire, target, token):
-    answer = wire.get(target, **({"Authorization": token} if token else {}))
+    # A listing of Parquet files is asked for again while they are made, which takes as long as it takes.
+    while (answer := wire.get(target, **({"Authorization": token} if token else {}))).status == 503:
+        assert answer.headers["Retry-After"] == "5"
+        time.sleep(0.1)
     return answer.status, answer.code
 
 
