@@ -20,6 +20,7 @@ from gristmill.formats.text_columns import (
     edge_bytes,
     holding_bytes,
     join,
+    lengths_of,
     replaced,
 )
 
@@ -30,6 +31,7 @@ LETTERS_OF_NUMBERS = frozenset("0123456789.-+einfTrualsF")
 NO_TEXT = b"\xff"
 """A byte that no UTF-8 has; a text that has it all the same is quoted."""
 _BLANK, _MISSING = 1, 2
+_LONGEST_MISSING = max(len(word) for word in MISSING)
 
 
 def _marks(missing: Iterable[str]) -> bytes:
@@ -68,6 +70,7 @@ def need_quotes(text: Any, dialect: Dialect, numbers: bool = False) -> Positions
         if blank.any():
             needs[filled[blank.view(np.bool_)]] = True
         like_missing = filled[(starts & ends & _MISSING).astype(np.bool_)]
+        like_missing = like_missing[lengths_of(text, like_missing) <= _LONGEST_MISSING]
         if len(like_missing):
             is_missing = pc.is_in(text.take(pa.array(like_missing)), pa.array(MISSING, TEXT))
             needs[like_missing[is_missing.to_numpy(zero_copy_only=False)]] = True
