@@ -26,6 +26,7 @@ from gristmill.features.infer import TypeConflict, unify_types
 from gristmill.features.int_lists import int_lists
 from gristmill.features.kinds import FeatureType, is_text
 from gristmill.features.schema import Features
+from gristmill.features.series import is_series, values_of_series
 from gristmill.features.value_types import stands_for_none, types_of
 from gristmill.features.visit import has_extension, storage_type, with_type
 
@@ -173,6 +174,8 @@ def array_from_values(
         >>> array_from_values([{"x": 1}, {"y": "a"}, None]).type
         StructType(struct<x: int64, y: string>)
     """
+    if is_series(values):
+        values = values_of_series(values, typed=feature is None or not needs_encoding(feature))
     stored = isinstance(values, pa.Array | pa.ChunkedArray)
     if feature is not None and not stored and needs_encoding(feature):
         return _encoded(values, feature, column, file, first_row)
@@ -246,7 +249,10 @@ def _build_numpy(array: np.ndarray[Any, Any]) -> Any:
         # Fixed-width numpy text is padded text: as Python values it is what the user sees.
         return _build_list(list(array) if array.ndim > 1 else array.tolist())
     if array.ndim == 1:
-        return _arrow(_as_arrow_has(array))
+        made = _as_arrow_has(array)
+        # Arrow would look at this memory, whose owner may fill it anew for the next batch.
+        shared = made.flags.c_contiguous and np.may_share_memory(made, array)
+        return _arrow(made.copy() if shared else made)
     size = array.shape[1]
     items = _build_numpy(array.reshape(-1, *array.shape[2:]))
     return pa.ListArray.from_arrays(np.arange(len(array) + 1, dtype=np.int64) * size, items)
