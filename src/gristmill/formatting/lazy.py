@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -159,15 +159,20 @@ class _Lazy(MutableMapping[str, Any]):
         return key in self._own or (key in self._block.names and key not in self._gone)
 
     def __iter__(self) -> Iterator[str]:
-        for name in self._block.names:
-            if name not in self._gone:
-                yield name
-        for name in self._own:
-            if name not in self._block.names:
-                yield name
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._names)
+
+    @property
+    def _names(self) -> Collection[str]:
+        names = self._block.names
+        if not self._gone and self._own.keys() <= names.keys():
+            return names
+        return [
+            *(name for name in names if name not in self._gone),
+            *(n for n in self._own if n not in names),
+        ]
 
     def __repr__(self) -> str:
         return repr(dict(self))
