@@ -22,8 +22,10 @@ PRELOADED = frozenset({"gristmill", "numpy", "pandas", "pyarrow"})
 _PATIENCE = 5.0
 """Seconds the server gets to end by itself when this process ends."""
 
+# What is imported stays: looking for garbage meanwhile takes a twentieth of the time, and finds none.
 _PROGRAM = (
-    "import signal, sys; del sys.path[0]; interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "import gc, signal, sys; gc.disable(); del sys.path[0]; "
+    "interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "from gristmill.engine.fork_server import serve; serve(interrupt, *sys.argv[1:])"
 )
 
