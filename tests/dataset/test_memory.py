@@ -94,11 +94,12 @@ SCRIPT = """
 def run(folder):
     command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(folder), str(ROWS), str(ROOM)]
     environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_ten_times_the_memory_there_is(tmp_path):
     ended = run(tmp_path)
     # The limit that all of it kept to is one: the rows at once are too much for it.
