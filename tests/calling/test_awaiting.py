@@ -118,3 +118,20 @@ def test_columns_that_come_back_as_they_were_are_not_written(tmp_path):
     assert ds.map(lambda row: {**row}, num_proc=2).to_dict() == ds.to_dict()
     assert ds.map(lambda row: {**row}, remove_columns=["s"]).select_columns(["s"])[0] == {"s": "text"}
     assert ds.with_format("numpy").map(lambda row: {**row, "n": 1})["a"][2999] == 2999
+
+
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, GeneratorExit])
+def test_what_ends_more_than_a_call_is_no_answer(kind):
+    async def end(row):
+        if row["a"] == 1:
+            raise kind
+        return {"b": 1}
+
+    async def end_all(batch):
+        raise kind
+
+    ds = Dataset.from_dict({"a": [0, 1]})
+    with pytest.raises(kind):
+        ds.map(end)
+    with pytest.raises(kind):
+        ds.map(end_all, batched=True)

@@ -149,6 +149,8 @@ class Call:
             if isinstance(answer, Exception):
                 del answers[position:]
                 raise self._failed(start + position, start + position, answer) from answer
+            if isinstance(answer, BaseException):
+                raise answer  # a call that was cancelled is none that returned something
             answers[position] = answer
 
     def on_batch(self, values: tuple[Any, ...], start: int, stop: int, rank: int | None) -> Any:
