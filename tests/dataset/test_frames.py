@@ -118,3 +118,4 @@ def test_polars_takes_lists_of_a_fixed_length_from_any_row_on(values, feature):
             chosen = ds.select(range(start, stop))
             assert chosen.to_polars()["x"].to_list() == chosen["x"][:]
             assert chosen.with_format("polars")[0]["x"].to_list() == [chosen[0]["x"]]
+    assert ds.select([]).to_polars()["x"].to_list() == []

@@ -39,7 +39,7 @@ def _begun_anew(table: pa.Table) -> pa.Table:
     """Copies columns with lists of a fixed length: polars can't take those that lie amid the memory of other rows."""
     for position, column in enumerate(table.columns):
         if _has_fixed_lists(column.type):
-            chunks = [chunk.take(pa.array(range(len(chunk)))) for chunk in column.chunks]
+            chunks = [chunk.take(pa.array(range(len(chunk)), pa.int64())) for chunk in column.chunks]
             table = table.set_column(position, table.field(position), pa.chunked_array(chunks, column.type))
     return table
 
