@@ -4,19 +4,20 @@ A worker never is a fork of the user's process: it would have its locks (held by
 caller itself), its CUDA contexts, its connections to servers and databases, and whatever else was open. Whether a fork
 is safe can't be known there; even a process that does nothing but read a Parquet file has threads. And a function that
 finds what the program left in its modules as long as there are no threads, and fails when there are, helps nobody.
-That is what the first call costs more than a fork of the process: one start of an interpreter with these libraries,
-where fresh workers took as many as there are workers. Of a map of 1,000 rows by two workers, on a machine that was busy
-with other work, the first call took 0.8 to 1.1 s, later ones 0.11 to 0.16 s and 14 MB of own memory a worker; fresh
-interpreters took 5 to 8 s at every call, at the busiest, and 60 MB; forks of the process, in `datasets`, 0.25 to 0.4 s.
 
 A fresh interpreter has none of that, and takes as long as its imports: pyarrow, numpy, pandas (which pyarrow imports
 to convert Python values) and Gristmill, again for each worker of each call. So these are imported once, by a process
 that is a fresh interpreter, runs no thread, and does nothing but fork: a worker is there in some milliseconds, and
 what makes it different from a fresh interpreter is only which libraries are loaded.
 
-What the server was started with has to be what the process has now, or there is another server (`gristmill.engine.inheritance`). It
-ends with the process that uses it, and two minutes after the last worker. Modules that workers had to import (of
-these libraries only, never the user's) are imported by the server before the next call.
+The first call still waits for one interpreter with these libraries, which a fork of the process would not. A map of
+1,000 rows by two workers, on a machine with two processors that were busy with other work, took 0.7 to 1.0 s at the
+first call and 0.06 to 0.09 s later, with 14 MB of memory for each worker alone; with fresh interpreters 1.3 to 1.9 s,
+later 1.0 to 1.5 s, and 60 MB; `datasets`, which forks the process, took 0.2 to 0.3 s at each call.
+
+What the server was started with has to be what the process has now (`gristmill.engine.inheritance`), or there is
+another server. It ends with the process that uses it, and two minutes after the last worker. Modules that workers had
+to import (of these libraries only, never the user's) are imported by the server before the next call.
 
 On macOS, numpy's linear algebra and the system's own libraries may be used during imports, and do not survive a fork.
 There, on Windows, and where a library starts threads when it is imported, workers are fresh interpreters.

@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 import traceback
 from multiprocessing.connection import Connection
@@ -101,17 +102,33 @@ def _listen_to_signals() -> None:
             signal.default_int_handler(number, frame)
         raise _Told
 
-    def be_as_ever() -> None:
-        for number, before in handlers.items():
-            signal.signal(number, before)
-
     handlers: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL}
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         handlers[signal.SIGINT] = signal.default_int_handler
     for number in handlers:
         signal.signal(number, end)
-    if hasattr(os, "register_at_fork"):  # processes that the user's function forks are none of ours
-        os.register_at_fork(after_in_child=be_as_ever)
+    if hasattr(os, "register_at_fork"):
+        _leave_to_this_process(handlers)
+
+
+def _leave_to_this_process(handlers: dict[int, Any]) -> None:
+    """Has processes that the user's function forks treat signals as ever; they are none of ours."""
+    masks = threading.local()
+
+    def hold_signals() -> None:
+        # One that came before the handlers are back would be taken by ours, and forgotten.
+        masks.before = signal.pthread_sigmask(signal.SIG_BLOCK, handlers)
+
+    def let_signals_come() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masks.before)
+
+    def be_as_ever() -> None:
+        for number, before in handlers.items():
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(number, before)
+        let_signals_come()
+
+    os.register_at_fork(before=hold_signals, after_in_parent=let_signals_come, after_in_child=be_as_ever)
 
 
 class _Reporter:
