@@ -1,8 +1,10 @@
 """Json: each row its own value, the same by every way in and out."""
 
+import datetime as dt
 import json
 import math
 import pickle
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -207,3 +209,19 @@ def test_what_stands_for_none_in_frames_is_none():
         assert Dataset.from_dict({"v": [missing, 1, [missing]]}, features=features)["v"] == [None, 1, [None]]
         rows = Dataset.from_dict({"i": [0]})
         assert rows.map(lambda row, m=missing: {"v": m}, features=features, remove_columns="i")["v"] == [None]
+
+
+def test_times_and_decimals_as_text_are_read_beside_json():
+    features = Features(
+        {"c": {"j": Json(), "t": Value("timestamp[us]"), "d": List(Value("decimal128(10, 2)"))}}
+    )
+    given = [{"j": "1", "t": "2020-01-01T00:00:00", "d": ["1.50"]}, None, {"j": [1], "t": None, "d": None}]
+    ds = Dataset.from_dict({"c": given}, features=features)
+    assert ds.features == features
+    assert ds["c"] == [
+        {"j": "1", "t": dt.datetime(2020, 1, 1), "d": [Decimal("1.50")]},  # noqa: DTZ001  # of no zone
+        None,
+        {"j": [1], "t": None, "d": None},
+    ]
+    with pytest.raises(CastError, match="row 1"):
+        Dataset.from_dict({"c": [None, {"j": 1, "t": "no time", "d": None}]}, features=features)

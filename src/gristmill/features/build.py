@@ -221,6 +221,11 @@ def _encoded(values: Any, feature: FeatureType, column: str | None, file: object
     try:
         return with_type(pa.array(encoded, stored), type_)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        # Only a cast reads times and decimals that stand beside such values as text.
+        with contextlib.suppress(_Conflict, CastError, pa.ArrowException):
+            cast = cast_array(_build_list(encoded), from_arrow_type(stored))
+            if cast.type == stored:
+                return with_type(cast, type_)
         odd = next((i for i, value in enumerate(encoded) if not _takes(value, stored)), None)
         where = None if odd is None else first_row + odd
         raise CastError.at(
