@@ -16,6 +16,9 @@ import pyarrow.parquet as pq
 __all__ = ["Piece", "PieceWriter", "Source", "abandon", "copied"]
 
 
+_LITTLE = 16 << 10
+
+
 @dataclass
 class Source:
     """A Parquet file whose column chunks become part of another.
@@ -39,7 +42,7 @@ class Piece(NamedTuple):
         group: Number of the row group in it.
     """
 
-    data: list[bytes]
+    data: list[bytes | memoryview]
     start: int
     source: Source
     group: int
@@ -94,23 +97,32 @@ def copied(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: dict(value) if isinstance(value, dict) else value for name, value in options.items()}
 
 
+def _kept(data: Any) -> bytes | memoryview:
+    """Copies what was written into Arrow's memory, which the system gives in larger pages than that of bytes objects."""
+    if len(data) < _LITTLE:
+        return bytes(data)
+    kept = memoryview(pa.allocate_buffer(len(data))).cast("B")
+    kept[:] = data
+    return kept.toreadonly()
+
+
 class _Collected:
     """A file that keeps what was written since it was last asked."""
 
     closed = False
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self.position = 0
 
     def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))  # a copy only of what is no bytes yet
+        self._parts.append(_kept(data))
         self.position += len(data)
         return len(data)
 
     def flush(self) -> None:
         """There is nothing to wait for."""
 
-    def taken(self) -> list[bytes]:
+    def taken(self) -> list[bytes | memoryview]:
         parts, self._parts = self._parts, []
         return parts

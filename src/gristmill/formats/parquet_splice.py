@@ -148,7 +148,7 @@ class Splice:
                 edits += [extra.place.becomes(self._at), extra.length.becomes(len(extra.data))]
                 self._write(extra.data)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes | memoryview) -> None:
         self._out.write(data)
         self._at += len(data)
 
