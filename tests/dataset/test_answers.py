@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from gristmill import Dataset, DatasetDict
+from gristmill.dataset import filtering
 from gristmill.errors import InvalidArgumentError
 
 pl = pytest.importorskip("polars", reason="polars is not installed")
@@ -197,3 +198,14 @@ def test_rows_of_a_mapped_file_are_copied_only_where_they_must_be(tmp_path):
     array += 1
     assert array.tolist() == list(range(11, 21))
     assert ds[10:20]["i"] == list(range(10, 20))
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_filter_finds_rows_many_blocks_at_once(batched, monkeypatch):
+    monkeypatch.setattr(filtering, "_BLOCKS_AT_ONCE", 2)
+    ds = Dataset.from_dict({"i": list(range(5000))}).select(range(100, 4900))
+
+    def odd(row):
+        return [value % 3 == 1 for value in row["i"]] if batched else row["i"] % 3 == 1
+
+    assert ds.filter(odd, batched=batched, batch_size=700)["i"] == [i for i in range(100, 4900) if i % 3 == 1]
