@@ -73,7 +73,7 @@ def own_server(monkeypatch):
     servers = starting._Servers()
     monkeypatch.setattr(starting, "_servers", servers)
     yield servers
-    servers._end()
+    servers.end()
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_a_fork_of_the_process_calls_too(tmp_path):
         with contextlib.suppress(BaseException):
             (tmp_path / "child").mkdir()
             status = 0 if ask(tmp_path / "child")[0]["parent"] != parent else 2
-            starting._servers._end()
+            starting._servers.end()
         os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert ask(tmp_path)[0]["parent"] == parent

@@ -14,6 +14,7 @@ import pytest
 PROGRAM = """
 import gc, json, os, signal, sys, threading
 from gristmill import Dataset, IterableDataset, concatenate_datasets, interleave_datasets, load_dataset
+from gristmill.engine.starting import end_server
 
 T = sys.argv[1]
 closed = []
@@ -80,6 +81,7 @@ def held():
 
 for name, scenario in SCENARIOS.items():
     scenario()
+    end_server()  # which starts workers, and is there for the next call as well
     gc.collect()
     threads = [one.name for one in threading.enumerate() if one is not threading.main_thread()]
     with open(f"/proc/self/task/{os.getpid()}/children") as children:

@@ -71,6 +71,11 @@ def prepare_server(modules: Iterable[str] = ()) -> None:
     _servers.prepare(modules)
 
 
+def end_server() -> None:
+    """Ends the server, if there is one, and waits for that; the next call has another. Workers end with it."""
+    _servers.end()
+
+
 class _Servers:
     """The server of this process, and those it had before that are still needed by somebody."""
 
@@ -79,7 +84,7 @@ class _Servers:
         self._current: ForkServer | None = None
         self._inheritance: tuple[Any, ...] = ()
         self._retired: list[ForkServer] = []
-        atexit.register(self._end)
+        atexit.register(self.end)
         renew_in_children(self)
 
     def prepare(self, modules: Iterable[str]) -> None:
@@ -106,6 +111,13 @@ class _Servers:
                     server.give_up()
             return worker
 
+    def end(self) -> None:
+        """Does what `end_server` says; at the end of this process, too."""
+        servers = [*self._retired, *([] if self._current is None else [self._current])]
+        self._retired, self._current = [], None
+        for server in servers:
+            server.end()
+
     def renew(self) -> None:
         """Makes a fork of this process one that has no server yet; its parent's ends with its parent."""
         self._lock = threading.Lock()
@@ -131,11 +143,6 @@ class _Servers:
             self._current = None
         # The system keeps those that have ended until somebody asks for their status.
         self._retired = [server for server in self._retired if server.process.poll() is None]
-
-    def _end(self) -> None:
-        """Ends the server with this process; workers that a thread left running end with it."""
-        for server in [*self._retired, *([] if self._current is None else [self._current])]:
-            server.end()
 
 
 def _can_fork() -> bool:
