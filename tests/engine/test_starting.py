@@ -37,7 +37,7 @@ def facts(argument, output, context):
             "environ": {name: value for name, value in os.environ.items() if name.startswith("MINE_")},
             "pandas": "pandas" in sys.modules,
             "path": sys.path,
-            "signals": [str(signal.getsignal(n)) for n in (signal.SIGCHLD, signal.SIGHUP)],
+            "plain": signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL,
         })
     )  # fmt: skip
 
@@ -104,10 +104,10 @@ def test_workers_of_all_calls_are_forks_of_one_process_without_threads(tmp_path)
     first, second = ask(tmp_path), ask(tmp_path)
     assert {one["parent"] for one in first} == {one["parent"] for one in second}
     assert first[0]["parent"] != os.getpid()
-    assert len({one["pid"] for one in [*first, *second]}) == len({one["pid"] for one in first}) * 2
+    assert {one["pid"] for one in first}.isdisjoint(one["pid"] for one in second)
     assert all(len(one["threads"]) == 1 for one in [*first, *second])
     assert not any(is_alive(one["pid"]) for one in [*first, *second])
-    assert {tuple(one["signals"]) for one in first} == {("0", "0")}  # SIG_DFL
+    assert all(one["plain"] for one in first)
 
 
 def test_what_a_worker_has_is_what_the_process_has_at_the_call(tmp_path, monkeypatch):
