@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.errors import CastError, InvalidArgumentError, SchemaConflictError
-from gristmill.features import ClassLabel, Features, List, Sequence, Value, build
+from gristmill.features import ClassLabel, Features, List, Sequence, Value, from_python
 from gristmill.features.build import array_from_values, table_from_columns, table_from_rows
 
 
@@ -228,7 +228,7 @@ def _outcome(values: list[Any]) -> tuple[Any, ...]:
 def test_the_short_way_for_lists_gives_what_taking_them_apart_gives(values):
     short = _outcome(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "_plain_lists", lambda _: None)
+        patch.setattr(from_python, "_plain_lists", lambda _: None)
         assert _outcome(values) == short
 
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from gristmill.errors import DataError, InvalidArgumentError, shorten
 from gristmill.features.dtypes import dtype_name
-from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value, is_text
+from gristmill.features.exact import is_text
+from gristmill.features.kinds import ClassLabel, FeatureType, LargeList, List, Value
 
 __all__ = [
     "check_name",
