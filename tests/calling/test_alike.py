@@ -11,6 +11,7 @@ def test_values_go_to_columns_whatever_the_keys_are_called():
     names = ["a", "it's", 'say "x"', "line\nbreak", "{0}", "answer", "\\", ""]
     rows = [{name: (name, number) for name in names} for number in range(4)]
     alike = Alike.beginning_with(rows[0])
+    assert alike is not None
     assert alike.extend(rows[1:3], None) is NOTHING_ODD
     assert alike.extend([3], lambda number: dict(reversed(rows[number].items()))) is NOTHING_ODD
     assert alike.names == tuple(names)
@@ -23,6 +24,7 @@ def test_values_go_to_columns_whatever_the_keys_are_called():
 @pytest.mark.parametrize("called", [False, True])
 def test_the_first_that_is_not_like_the_others_is_given_back(odd, called):
     alike = Alike.beginning_with({"a": 0, "b": 0})
+    assert alike is not None
     given = iter([{"a": 1, "b": 1}, odd, {"a": 2, "b": 2}])
     assert alike.extend(given, (lambda answer: answer) if called else None) is odd
     assert alike.columns == [[0, 1], [0, 1]]

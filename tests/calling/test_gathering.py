@@ -1,5 +1,7 @@
 """Tables of what a function returned for rows: many blocks together become what each alone would."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,12 +86,12 @@ def test_a_class_that_there_is_not_is_found_in_later_blocks():
 
 
 def test_progress_is_told_block_after_block():
-    told = []
+    told: list[int] = []
     ds = Dataset.from_dict({"i": list(range(1200))})
     caller, outputs = _plan(ds, lambda row: {"n": row["i"]})
     tables = list(gathering.iter_row_tables(caller, outputs, 100, 1200, None, told.append))
     assert told == [512, 512, 76]
-    assert [(begin, rows, table.num_rows) for begin, rows, table in tables] == [
+    assert [(begin, rows, table and table.num_rows) for begin, rows, table in tables] == [
         (100, 512, 512),
         (612, 588, 588),
     ]
@@ -100,7 +102,7 @@ def _plan(ds, function):
     from gristmill.calling.outputs import Outputs
     from gristmill.formatting import FormatSpec
 
-    told = {
+    told: dict[str, Any] = {
         "batched": False,
         "with_indices": False,
         "with_rank": False,

@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -393,6 +394,7 @@ def test_columns_of_objects_in_frames_are_what_their_values_are():
         assert Dataset.from_pandas(mixed.to_pandas(), features=any_value)["a"] == values
     texts = pd.DataFrame({"a": pd.Series([2**70, None], dtype=object)})
     assert Dataset.from_pandas(texts, features=Features({"a": Value("string")}))["a"] == [str(2**70), None]
-    for values, row in (([0, 2**70], 1), (["", "\ud800"], 1), ([object()], 0), ([1, "a"], 1)):
+    odd: list[tuple[list[Any], int]] = [([0, 2**70], 1), (["", "\ud800"], 1), ([object()], 0), ([1, "a"], 1)]
+    for wrong, row in odd:
         with pytest.raises(DataError, match=f'row {row}, column "a"'):
-            Dataset.from_pandas(pd.DataFrame({"a": pd.Series(values, dtype=object)}))
+            Dataset.from_pandas(pd.DataFrame({"a": pd.Series(wrong, dtype=object)}))

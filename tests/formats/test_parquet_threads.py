@@ -17,6 +17,7 @@ from gristmill import Dataset
 from gristmill.engine.tasks import INSIDE_WORKER
 from gristmill.errors import CastError, DataError, InvalidArgumentError
 from gristmill.formats import parquet_threads
+from gristmill.formats.parquet_cuts import CutFinder
 from gristmill.formats.parquet_write import write_groups
 
 TEXTS = [None, "", "a", "ab" * 40, "ü€😀"]
@@ -197,7 +198,7 @@ def test_a_large_column_is_cut_as_if_it_were_written_at_once(monkeypatch: pytest
 def test_a_primer_that_does_not_lead_to_the_cuts_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = large_groups()
     alone = written(groups, 1, CUT, write_page_index=True)
-    add = parquet_threads.CutFinder.add
+    add = CutFinder.add
     tried = []
 
     def with_a_bad_one(self: Any, table: pa.Table) -> list[Any]:
@@ -206,7 +207,7 @@ def test_a_primer_that_does_not_lead_to_the_cuts_is_not_the_last(monkeypatch: py
         bad = good[0]._replace(rows=good[0].rows.slice(77))
         return [bad, *good]
 
-    monkeypatch.setattr(parquet_threads.CutFinder, "add", with_a_bad_one)
+    monkeypatch.setattr(CutFinder, "add", with_a_bad_one)
     assert written(groups, 2, CUT, write_page_index=True) == alone
     assert len(tried) == 3
     assert all(primer.cuts for primer in tried)
@@ -311,7 +312,7 @@ def test_not_more_row_groups_are_drawn_ahead_than_threads_and_one() -> None:
 
 def test_options_that_are_mappings_are_left_as_they_were() -> None:
     groups = large_groups()
-    options = {
+    options: dict[str, Any] = {
         "use_dictionary": False,
         "column_encoding": {"n": "DELTA_BINARY_PACKED"},
         "use_byte_stream_split": ["n2"],
