@@ -5,6 +5,8 @@ import inspect
 import os
 import pickle
 import re
+import sys
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -184,6 +186,7 @@ def test_a_failed_function_ends_no_loop_it_is_called_in(cause):
         Custom(7, hint="h"),
         ColumnNotFoundError.from_name("a", ["b"]),
         ImportError("m", name="n"),
+        MemoryError(),
     ],
     ids=lambda cause: type(cause).__name__,
 )
@@ -197,6 +200,59 @@ def test_a_failed_function_is_caught_by_its_own_class_too(cause):
     again = pickle.loads(pickle.dumps(error))
     assert isinstance(again, type(cause))
     assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+def _below(kind: type[BaseException]) -> Iterator[type[BaseException]]:
+    yield kind
+    for heir in kind.__subclasses__():
+        yield from _below(heir)
+
+
+_ARGUMENTS = {
+    "UnicodeDecodeError": ("utf-8", b"a", 0, 1, "bad"),
+    "UnicodeEncodeError": ("utf-8", "a", 0, 1, "bad"),
+    "UnicodeTranslateError": ("a", 0, 1, "bad"),
+    "BaseExceptionGroup": ("m", [ValueError("x")]),
+    "ExceptionGroup": ("m", [ValueError("x")]),
+}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    sorted(
+        {kind for kind in _below(Exception) if kind.__module__ == "builtins"}, key=lambda kind: kind.__name__
+    ),
+)
+def test_every_exception_of_python_but_the_ends_of_iterators_can_be_both(kind):
+    cause = kind(*_ARGUMENTS.get(kind.__name__, ("why",)))
+    error = TransformError.from_rows("f", 3, 3, "why").also(cause)
+    assert isinstance(error, kind) == (kind not in (StopIteration, StopAsyncIteration))
+    assert (str(error), error.first_row) == ("f failed on row 3: why", 3)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.first_row) == (type(error), str(error), 3)
+
+
+def test_what_python_keeps_outside_the_dict_of_an_exception_is_kept():
+    missing = TransformError("f failed").also(FileNotFoundError(2, "no", "a.txt"))
+    assert (missing.errno, missing.strerror, missing.filename) == (2, "no", "a.txt")
+    assert pickle.loads(pickle.dumps(missing)).filename == "a.txt"
+    text = TransformError("f failed").also(UnicodeDecodeError("utf-8", b"abc", 1, 2, "bad"))
+    assert (text.object, text.start, text.end, text.reason) == (b"abc", 1, 2, "bad")
+    # A closure can't be pickled, and the error can.
+    lacking = TransformError("f failed").also(AttributeError("a", name="n", obj=lambda: None))
+    assert pickle.loads(pickle.dumps(lacking)).name == "n"
+    code = TransformError("f failed").also(SyntaxError("odd", ("a.py", 3, 1, "x x")))
+    assert (code.filename, code.lineno, code.msg) == ("a.py", 3, "f failed")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="there are no groups of exceptions")
+def test_a_group_of_errors_has_its_errors():
+    group = ExceptionGroup("m", [ValueError("x"), KeyError("k")])  # noqa: F821  # of Python 3.11
+    error = TransformError("f failed").also(group)
+    assert (str(error), error.exceptions) == ("f failed", group.exceptions)
+    values, others = error.split(ValueError)
+    assert values.exceptions == group.exceptions[:1]
+    assert others.exceptions == group.exceptions[1:]
 
 
 def test_where_no_class_can_be_both_the_error_stays_itself():
@@ -220,3 +276,7 @@ def test_helpers():
     assert place(file="f", line=2) == "f, line 2"
     assert suggest("a", []) == "There are none."
     assert suggest("zz", [f"n{i:02}" for i in range(20)]).endswith("and 10 more.")
+    # A short name that was written out, a near one, and one of about as many letters.
+    assert suggest("seperator", ["lineterminator", "sep"]).startswith('Did you mean "sep"?')
+    assert suggest("columns", ["col", "column"]).startswith('Did you mean "column"?')
+    assert suggest("formt", ["for", "format"]).startswith('Did you mean "format"?')

@@ -72,10 +72,13 @@ cause): see `gristmill.files.borders`.
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import difflib
 import errno
 import functools
 import os
+import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -203,7 +206,10 @@ def suggest(name: str, known: Iterable[str], limit: int = 10) -> str:
     names = sorted(set(known))
     if not names:
         return "There are none."
-    close = difflib.get_close_matches(name, names, n=1)
+    # A short name that was written out ("seperator" for "sep") is nearer than what has as many letters.
+    begun = sorted((one for one in names if len(one) > 2 and name.startswith(one)), key=len)[-1:]
+    near = functools.partial(difflib.get_close_matches, name, names, n=1)
+    close = near(cutoff=0.8) or begun or near()
     shown = ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
     return (f'Did you mean "{close[0]}"? ' if close else "") + f"There are: {shown}."
 
@@ -483,7 +489,8 @@ class TransformError(GristmillError, RuntimeError):
             cause: What the function raised.
 
         Returns:
-            The error to raise; this one where no class can be both.
+            The error to raise; this one where no class can be both: for StopIteration and StopAsyncIteration, for
+            classes that can't be derived from, and for those whose ``__new__`` refuses a text alone.
 
         Example:
             >>> error = TransformError("f failed on row 3").also(ZeroDivisionError("by zero"))
@@ -494,33 +501,71 @@ class TransformError(GristmillError, RuntimeError):
         if isinstance(self, type(cause)) or isinstance(cause, StopIteration | StopAsyncIteration):
             return self
         try:
-            both: Callable[[str], TransformError] = _both((type(self), type(cause)))
-            error = both(str(self))
+            both: Callable[..., TransformError] = _both((type(self), type(cause)))
+            # Of a group, its errors are a part that can't be set later.
+            group = getattr(cause, "exceptions", None) if _is_group(type(cause)) else None
+            error = both(str(self)) if group is None else both(str(self), group)
             error.__dict__.update(vars(cause))
+            fields = _fields(cause)
+            if "msg" in fields:  # what a traceback shows of a SyntaxError
+                fields["msg"] = str(self)
+            _set_fields(error, fields)
             error.first_row = self.first_row
         except TypeError:  # a class that can't be derived from, or whose memory layout is its own
             return self
         return error
 
 
+def _is_group(kind: type) -> bool:
+    group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 has none
+    return group is not None and issubclass(kind, group)
+
+
+def _fields(error: BaseException) -> dict[str, Any]:
+    """Gives what Python keeps of an exception outside its dict, as the `errno` of an OSError."""
+    found = {}
+    for kind in type(error).__mro__:
+        if kind.__module__ != "builtins" or kind is BaseException:
+            continue
+        for name, member in vars(kind).items():
+            fields = types.MemberDescriptorType, types.GetSetDescriptorType
+            if isinstance(member, fields) and not name.startswith("__"):
+                with contextlib.suppress(AttributeError, TypeError):  # not set
+                    found[name] = member.__get__(error)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _set_fields(error: BaseException, fields: dict[str, Any]) -> None:
+    for name, value in fields.items():
+        with contextlib.suppress(AttributeError, TypeError):  # those of a group come with its making
+            setattr(error, name, value)
+
+
 @functools.lru_cache(maxsize=256)
 def _both(classes: tuple[type, type]) -> Any:
     first, second = classes
 
-    # __new__ is named, as some builtin exceptions refuse to be made by another's; pickling goes by the two classes.
+    # __new__ is named, as some builtin exceptions refuse to be made by another's, and MemoryError to make others;
+    # pickling goes by the two classes.
     def new(cls: type, *args: Any) -> Any:
-        return second.__new__(cls, *args)
+        maker = first if issubclass(second, MemoryError) else second
+        return maker.__new__(cls, *args)
 
     def reduce(self: Exception) -> tuple[Any, ...]:
-        return _remake, (first, second, self.args, vars(self))
+        # The object that lacks an attribute may be anything, also what can't be pickled.
+        fields = {name: value for name, value in _fields(self).items() if name != "obj"}
+        return _remake, (first, second, self.args, vars(self), fields)
 
     names = {"__module__": __name__, "__new__": new, "__reduce__": reduce, "__doc__": first.__doc__}
     return type(first.__name__, (first, second), names)
 
 
-def _remake(first: type, second: type, args: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+def _remake(
+    first: type, second: type, args: tuple[Any, ...], attributes: dict[str, Any], fields: dict[str, Any]
+) -> Any:
     error = _both((first, second))(*args)
     error.__dict__.update(attributes)
+    _set_fields(error, fields)
     return error
 
 
@@ -855,6 +900,17 @@ class SplitNotFoundError(DatasetsError, ValueError, KeyError):
         """Words the error with the splits that exist."""
         return cls(
             (f"{where}: there" if where else "There") + f' is no split "{split}". {suggest(split, splits)}'
+        )
+
+    @classmethod
+    def from_key(cls, key: object, splits: Iterable[str]) -> SplitNotFoundError:
+        """Words the error of a dict of splits; what is no text was probably meant for the rows of one of them."""
+        if isinstance(key, str):
+            return cls.from_name(key, splits)
+        names = list(splits)
+        example = f', for example ["{names[0]}"][{shorten(key)}]' if names else ""
+        return cls(
+            f"{shorten(key)} is no name of a split: choose a split before its rows{example}. {suggest('', names)}"
         )
 
 

@@ -35,6 +35,7 @@ def poems(tmp_path):
 def test_a_table(run, poems):
     status, out, err = run("poems", "--rows", "2")
     assert status == 0
+    assert "poems/train.jsonl, split train: 20 rows" in run("poems/train.jsonl")[2]
     assert "Value('int64')" in out
     assert out.count("long ") < 100
     assert "poems, split train of train, test: 20 rows" in err

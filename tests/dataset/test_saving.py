@@ -311,10 +311,20 @@ def test_folders_that_are_none(ds, tmp_path):
         opened(tmp_path)
     ds.save_to_disk(tmp_path / "one")
     DatasetDict({"a": ds}).save_to_disk(tmp_path / "many")
-    with pytest.raises(FileMissingError):
+    with pytest.raises(
+        FileMissingError, match=r"one holds a Dataset, not a DatasetDict; open it with load_from"
+    ):
         DatasetDict.load_from_disk(tmp_path / "one")
-    with pytest.raises(FileMissingError, match="DatasetDict"):
+    with pytest.raises(FileMissingError, match="many holds a DatasetDict, not a Dataset"):
         Dataset.load_from_disk(tmp_path / "many")
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    with pytest.raises(
+        FileMissingError, match=r"rows\.csv is a file, not a folder .* Use load_dataset for data"
+    ):
+        opened(tmp_path / "rows.csv")
+    (tmp_path / "one" / "state.json").unlink()
+    with pytest.raises(FileMissingError, match=r"state\.json or dataset_info\.json is missing"):
+        opened(tmp_path / "one")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"_data_files": 3}', '{"_data_files": [{}]}', "nul"])

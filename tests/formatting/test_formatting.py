@@ -52,6 +52,10 @@ def test_a_format_of_others(shouting):
 
 
 def test_our_formatters_on_tables():
+    with pytest.raises(InvalidArgumentError) as unknown:
+        Dataset(TABLE).with_format("tensor")
+    assert "torch" in str(unknown.value)  # all formats fit into the message, without their other spellings
+    assert "more" not in str(unknown.value)
     formatter = get_formatter("numpy", dtype=np.float32)
     assert formatter.format_batch(TABLE)["a"].dtype == np.float32
     assert formatter.format_row(TABLE)["b"] == "x"

@@ -89,6 +89,14 @@ def test_columns_of_all_splits_are_changed(of: type[Any]) -> None:
     assert repr(parts).startswith(f"{of.__name__}({{\n    train: ")
     with pytest.raises(SplitNotFoundError, match="valid"):
         parts["valid"]
+    with pytest.raises(SplitNotFoundError) as rows:
+        parts[0]
+    assert str(rows.value) == (
+        '0 is no name of a split: choose a split before its rows, for example ["train"][0]. '
+        "There are: test, train."
+    )
+    with pytest.raises(SplitNotFoundError, match=r"choose a split before its rows\. There are none"):
+        of()[[1]]
 
 
 def test_a_stream_is_of_the_kind_that_its_dict_names() -> None:

@@ -31,9 +31,8 @@ def show(
     from gristmill.load import preview_dataset
 
     preview = preview_dataset(name, config, split=split, rows=rows, revision=revision)
-    settings.output.say(
-        f"{preview.name}, split {preview.split} of {', '.join(preview.splits)}: {preview.num_rows:,} rows"
-    )
+    others = f" of {', '.join(preview.splits)}" if len(preview.splits) > 1 else ""
+    settings.output.say(f"{preview.name}, split {preview.split}{others}: {preview.num_rows:,} rows")
     if preview.commit:
         settings.output.say(f"commit {preview.commit}")
     if settings.output.as_json:

@@ -41,6 +41,7 @@ from gristmill.table.origins import Origins
 from gristmill.table.view import View
 
 ORIGINS_FILENAME = "origins.json"
+_DATA_FILES = "Use load_dataset for data files."
 _log = get_logger(__name__)
 _SAVED = re.compile(r"state\.json|dataset_info\.json|dataset_dict\.json|origins\.json|data-\d+-of-\d+\.arrow")
 _CACHED = re.compile(r"(?:cache|tmp|indices)[^/]*\.arrow|cache-[^/]*\.json")
@@ -230,6 +231,8 @@ def fetched(path: str, storage_options: Mapping[str, Any] | None) -> Iterator[Pa
         download_folder(str(path), local, storage_options)
     local = expand_home(local)
     if not local.is_dir():
+        if local.exists():
+            raise FileMissingError(f"{local} is a file, not a folder that save_to_disk made. {_DATA_FILES}")
         raise FileMissingError.from_path(local, "Is it the folder that save_to_disk was given?")
     yield local
 
@@ -247,10 +250,15 @@ def is_saved(folder: Path) -> bool:
 
 
 def not_saved(folder: Path, kind: str) -> FileMissingError:
-    """Words that a folder is none that `save_to_disk` made."""
-    return FileMissingError.from_path(
-        folder / config.DATASET_STATE_JSON_FILENAME,
-        f"{folder} is no folder of a {kind} that save_to_disk made; use load_dataset for data files.",
+    """Words that a folder is none that the `save_to_disk` of a kind made, or that it holds the other kind."""
+    for held, there in (("Dataset", is_saved(folder)), ("DatasetDict", is_saved_dict(folder))):
+        if there and held != kind:
+            return FileMissingError(
+                f"{folder} holds a {held}, not a {kind}; open it with load_from_disk or {held}.load_from_disk."
+            )
+    return FileMissingError(
+        f"{folder} is no folder of a {kind} that save_to_disk made: {config.DATASET_STATE_JSON_FILENAME} or "
+        f"{config.DATASET_INFO_FILENAME} is missing. {_DATA_FILES}"
     )
 
 
@@ -280,12 +288,7 @@ def read_saved(folder: Path, keep_in_memory: bool | None) -> Saved:
         FileFormatError: A file is damaged.
         UnsafePathError: ``state.json`` names a file outside.
     """
-    if is_saved_dict(folder):
-        raise FileMissingError.from_path(
-            folder / config.DATASET_STATE_JSON_FILENAME,
-            "It holds a DatasetDict; use DatasetDict.load_from_disk.",
-        )
-    if not is_saved(folder):
+    if is_saved_dict(folder) or not is_saved(folder):
         raise not_saved(folder, "Dataset")
     path = folder / config.DATASET_STATE_JSON_FILENAME
     state = _read_object(path)

@@ -98,7 +98,8 @@ def format_name(type: str | None) -> str | None:
     """
     named: object = type
     if not isinstance(named, str | None) or named not in _ALIASES:
-        raise InvalidArgumentError.from_choice("type", str(type), sorted(name for name in _ALIASES if name))
+        # One name a format: with their other spellings the list would be too long to be shown.
+        raise InvalidArgumentError.from_choice("type", str(type), ["python", *filter(None, _MAKERS)])
     return _ALIASES[type]
 
 

@@ -55,7 +55,7 @@ class BySplit(dict[str, Part], Generic[Part]):
         try:
             return super().__getitem__(key)
         except (KeyError, TypeError):
-            raise SplitNotFoundError.from_name(str(key), self) from None
+            raise SplitNotFoundError.from_key(key, self) from None
 
     def __repr__(self) -> str:
         lines = "".join(f"    {name}: {_indented(repr(part))}\n" for name, part in self.items())
