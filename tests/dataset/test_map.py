@@ -1,6 +1,7 @@
 import datetime as dt
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -191,6 +192,31 @@ def test_a_failing_function_is_named_with_its_row(ds):
             ds.map(fails, num_proc=num_proc)
     with pytest.raises(TransformError, match="rows 0 to 1"):
         ds.map(lambda batch: batch["zz"], batched=True, batch_size=2)
+
+
+@pytest.mark.parametrize("raised", [SystemExit(4), KeyboardInterrupt(), GeneratorExit("no")], ids=repr)
+@pytest.mark.parametrize("batched", [False, True])
+def test_what_is_no_error_is_told_with_function_row_and_line(raised, batched):
+    def ends(row):
+        if row["a"] in (4, [4, 5]):
+            raise raised
+        return {"b": 1} if not batched else {"b": [1] * len(row["a"])}
+
+    numbers = Dataset.from_dict({"a": list(range(8))})
+    which = "rows 4 to 5" if batched else "row 4"
+    line = ends.__code__.co_firstlineno + 2
+    text = f"{type(raised).__name__}: {raised}".removesuffix(": ")
+    with pytest.raises(TransformError) as caught:
+        numbers.map(ends, batched=batched, batch_size=2, num_proc=2)
+    told = str(caught.value).partition("\n\n")[0]
+    where = f"(raised in {__file__}, line {line})"
+    assert re.match(rf"{re.escape(f'{text} {where}. This ended the function ')}.*ends on {which}\.", told), (
+        told
+    )
+    # Here, it ends what called it, as ever.
+    with pytest.raises(type(raised)) as ended:
+        numbers.map(ends, batched=batched, batch_size=2)
+    assert ended.value is raised
 
 
 def test_functions_that_return_nothing_change_nothing(ds):

@@ -78,6 +78,9 @@ class Call:
         except Exception as error:
             row = start + len(answers)
             raise self._failed(row, row, error) from error
+        except BaseException as error:
+            self._note(error, start + len(answers), start + len(answers))
+            raise
         if self.is_async:
             self._await(answers, start)
 
@@ -127,6 +130,10 @@ class Call:
         except Exception as error:
             row = start + (len(answers) if alike is None else len(alike))
             raise self._failed(row, row, error) from error
+        except BaseException as error:
+            row = start + (len(answers) if alike is None else len(alike))
+            self._note(error, row, row)
+            raise
         return answers
 
     @property
@@ -150,6 +157,7 @@ class Call:
                 del answers[position:]
                 raise self._failed(start + position, start + position, answer) from answer
             if isinstance(answer, BaseException):
+                self._note(answer, start + position, start + position)
                 raise answer  # a call that was cancelled is none that returned something
             answers[position] = answer
 
@@ -176,9 +184,19 @@ class Call:
             return answer
         except Exception as error:
             raise self._failed(start, stop - 1, error) from error
+        except BaseException as error:
+            self._note(error, start, stop - 1)
+            raise
 
     def _extras(self, index: Any, rank: int | None) -> tuple[Any, ...]:
         return (*((index,) if self.with_indices else ()), *((rank,) if self.with_rank else ()))
+
+    def _note(self, error: BaseException, first: int, last: int) -> None:
+        """Notes where an exception that is no error, as SystemExit, came from; it goes on as it is."""
+        rows = f"row {first}" if first == last else f"rows {first} to {last}"
+        # What `add_note` of Python 3.11 does.
+        notes = getattr(error, "__notes__", [])
+        error.__notes__ = [*notes, f"This ended {self.name} on {rows}."]  # type: ignore[attr-defined]
 
     def _failed(self, first: int, last: int, error: Exception) -> TransformError:
         told = missing_column(error) or error

@@ -147,7 +147,7 @@ class _Reporter:
 
 
 def _describe(error: BaseException) -> dict[str, Any]:
-    from gristmill.errors import TransformError
+    from gristmill.errors import GristmillError, TransformError
 
     cause = error.__cause__ or error
     try:
@@ -158,7 +158,19 @@ def _describe(error: BaseException) -> dict[str, Any]:
         pickled = b""
     text = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__))
     kind = type(error).__name__ if isinstance(error, TransformError) else "TransformError"
-    return {"kind": kind, "message": str(error) or type(error).__name__, "cause": pickled, "traceback": text}
+    message = str(error) if isinstance(error, GristmillError) else _name(error)
+    return {"kind": kind, "message": message, "cause": pickled, "traceback": text}
+
+
+def _name(error: BaseException) -> str:
+    """Says what was raised and where; a SystemExit or KeyboardInterrupt has the row in a note."""
+    try:
+        shown = f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # noqa: BLE001  # an exception whose own text can't be made
+        shown = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" (raised in {frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return " ".join([f"{shown}{where}.", *getattr(error, "__notes__", [])])
 
 
 if __name__ == "__main__":
