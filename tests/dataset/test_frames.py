@@ -1,11 +1,13 @@
 """Frames of polars and pandas."""
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from gristmill.dataset import Column, Dataset
-from gristmill.errors import InvalidArgumentError
-from gristmill.features import Features, List, Value
+from gristmill.errors import CastError, InvalidArgumentError
+from gristmill.features import ClassLabel, Features, Json, List, Value
 
 pl = pytest.importorskip("polars")
 
@@ -119,3 +121,36 @@ def test_polars_takes_lists_of_a_fixed_length_from_any_row_on(values, feature):
             assert chosen.to_polars()["x"].to_list() == chosen["x"][:]
             assert chosen.with_format("polars")[0]["x"].to_list() == [chosen[0]["x"]]
     assert ds.select([]).to_polars()["x"].to_list() == []
+
+
+def test_whole_numbers_and_none_come_back_from_a_frame_beside_columns_that_arrow_refuses():
+    features = Features(
+        {
+            "lists": List(Value("int64")),
+            "deep": {"x": List(List(Value("int32")))},
+            "any": {"j": Json(), "n": List(Value("uint8")), "label": List(ClassLabel(names=["a", "b"]))},
+            "text": Value("string"),
+        }
+    )
+    nan = float("nan")
+    frame = pd.DataFrame(
+        {
+            "lists": [np.array([1.0, nan]), np.array([2.0]), None],
+            "deep": [{"x": [np.array([1.0, nan]), None]}, {"x": None}, None],
+            "any": [
+                {"j": nan, "n": np.array([1.0, nan]), "label": [0.0, nan]},
+                {"j": "x", "n": [3], "label": []},
+                None,
+            ],
+            "text": [2**70, None, "x"],
+        }
+    )
+    made = Dataset.from_pandas(frame, features=features)
+    assert made["lists"][:] == [[1, None], [2], None]
+    assert made["deep"][:] == [{"x": [[1, None], None]}, {"x": None}, None]
+    assert made["text"][:] == [str(2**70), None, "x"]
+    first, *others = made["any"]
+    assert (first["n"], first["label"]) == ([1, None], [0, None])
+    assert others == [{"j": "x", "n": [3], "label": []}, None]
+    with pytest.raises(CastError, match=r'row 0, column "lists\[\]": 1.5 does not fit into int64'):
+        Dataset.from_pandas(frame.assign(lists=[np.array([1.5, nan]), None, None]), features=features)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from gristmill.errors import CastError, InvalidArgumentError
-from gristmill.features import Features
+from gristmill.features import ClassLabel, Features, LargeList, List, Value
 from gristmill.features.build import array_from_values, columns_of_rows, table_from_columns, table_from_rows
 from gristmill.features.cast import cast_table
 from gristmill.features.columnless import with_metadata, without_columns
@@ -138,14 +139,26 @@ def frame_to_table(frame: Any, features: Features | None, preserve_index: bool |
     try:
         table = _value_by_value(frame, apart, wanted, preserve_index)
     except (pa.ArrowException, OverflowError, UnicodeError) as error:
-        # Arrow refuses a column of Python objects, such as integers above int64.
-        apart = [i for i, kind in enumerate(frame.dtypes) if kind.kind == "O" or i in apart]
+        # Arrow refuses a column of Python objects, such as integers above int64; it keeps the others, where NaN is None.
+        apart = [
+            i
+            for i, kind in enumerate(frame.dtypes)
+            if i in apart or (kind.kind == "O" and _refused(frame, i))
+        ]
         try:
             table = _value_by_value(frame, apart, features or {}, preserve_index)
         except (pa.ArrowException, OverflowError, UnicodeError):
             raise CastError.at(f"the frame can't be stored: {error}") from error
     table = table.replace_schema_metadata(None)
     return table if features is None else cast_table(table, features)
+
+
+def _refused(frame: Any, position: int) -> bool:
+    try:
+        pa.Array.from_pandas(frame.iloc[:, position])
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        return True
+    return False
 
 
 def _value_by_value(
@@ -156,7 +169,9 @@ def _value_by_value(
     for position in apart:
         name, column = str(frame.columns[position]), frame.iloc[:, position]
         values = [None if missing else value for value, missing in zip(column, column.isna(), strict=True)]
-        built[position] = array_from_values(values, features.get(name), column=name)
+        feature = features.get(name)
+        values = [_without_nan(feature, value) for value in values]
+        built[position] = array_from_values(values, feature, column=name)
     if built:
         frame = frame.copy(deep=False)
     for position in built:
@@ -165,6 +180,30 @@ def _value_by_value(
     for position, array in built.items():
         table = table.set_column(position, table.column_names[position], array)
     return table
+
+
+def _without_nan(feature: Any, value: Any) -> Any:
+    """Puts None in the place of NaN where a feature has integers: pandas makes floats of integers and None."""
+    if isinstance(feature, List | LargeList) and isinstance(value, list | tuple | np.ndarray):
+        if _has_nan_place(feature):
+            return [_without_nan(feature.feature, item) for item in value]
+    elif isinstance(feature, Mapping) and isinstance(value, Mapping):
+        return {name: _without_nan(feature.get(name), inner) for name, inner in value.items()}
+    elif isinstance(value, float) and value != value and _is_whole(feature):
+        return None
+    return value
+
+
+def _has_nan_place(feature: Any) -> bool:
+    if isinstance(feature, List | LargeList):
+        return _has_nan_place(feature.feature)
+    return isinstance(feature, Mapping) or _is_whole(feature)
+
+
+def _is_whole(feature: Any) -> bool:
+    return isinstance(feature, ClassLabel) or (
+        isinstance(feature, Value) and pa.types.is_integer(feature.pa_type)
+    )
 
 
 def polars_to_table(frame: Any, features: Features | None) -> pa.Table:
