@@ -2,6 +2,7 @@
 
 import json
 import logging
+import pickle
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gristmill.dataset import Dataset
 from gristmill.errors import CastError, ColumnNotFoundError, InvalidArgumentError
 from gristmill.features import (
     Array2D,
@@ -24,6 +26,7 @@ from gristmill.features import (
     Value,
 )
 from gristmill.features import storage as stored
+from gristmill.iterable import IterableDataset
 from tests.features.test_kinds import DTYPES
 
 PLAIN = {
@@ -267,6 +270,48 @@ def test_types_nested_without_end_are_refused():
         Features.from_dict({"a": plain})
     with pytest.raises(InvalidArgumentError, match="nested too deep"):
         Features._from_yaml_list([{"name": "a", **card}])
+
+
+_LEVELS: dict[str, tuple[Any, Any]] = {
+    "list": (List, lambda value: [value]),
+    "large list": (LargeList, lambda value: [value]),
+    "brackets": (lambda feature: [feature], lambda value: [value]),
+    "struct": (lambda feature: {"a": feature}, lambda value: {"a": value}),
+}
+
+
+@pytest.mark.parametrize("kind", _LEVELS)
+def test_features_as_deep_as_may_be_do_in_every_use(kind):
+    level, wrap = _LEVELS[kind]
+    feature, value = Value("int64"), 1
+    for _ in range(150):
+        feature, value = level(feature), wrap(value)
+    features = Features({"c": feature})
+    assert Features.from_dict(features.to_dict()) == features
+    assert Features.from_arrow_schema(features.arrow_schema) == features
+    assert pickle.loads(pickle.dumps(features)) == features == features.copy()
+    assert "int64" in repr(features)
+    ds = Dataset.from_dict({"c": [value, None]}, features=features)
+    assert ds.to_list() == [{"c": value}, {"c": None}]
+    assert ds.cast(features).map(lambda row: row)[0] == {"c": value}
+    stream = IterableDataset.from_generator(lambda: iter([{"c": value}]), features=features)
+    assert list(stream) == [{"c": value}]
+
+
+@pytest.mark.parametrize("kind", _LEVELS)
+@pytest.mark.parametrize("depth", [151, 500, 5000])
+def test_features_nested_without_end_are_refused_where_they_are_made(kind, depth):
+    level = _LEVELS[kind][0]
+    feature = Value("int64")
+    for _ in range(depth):
+        feature = level(feature)
+    for make in (
+        lambda: Features({"c": feature}),
+        lambda: Features(c=feature),
+        lambda: Dataset.from_dict({"c": []}, features={"c": feature}),
+    ):
+        with pytest.raises(InvalidArgumentError, match=r'column "c.*nested too deep: more than 150 levels'):
+            make()
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "ab", b"ab", [{"c": 1}]])

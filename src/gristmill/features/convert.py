@@ -207,6 +207,10 @@ def check_name(name: Any) -> str:
     return str(name)
 
 
+DEEPEST = 150
+"""How many levels of lists and structs a feature may have: what Python and Arrow can follow in each use of it."""
+
+
 def normalise(feature: Any, column: str) -> FeatureType:
     """Brings what users write for a feature into its one form: ``[x]`` becomes ``List(x)``, at any depth.
 
@@ -215,20 +219,30 @@ def normalise(feature: Any, column: str) -> FeatureType:
         column: Where, for the error.
 
     Raises:
-        InvalidArgumentError: Not a feature.
+        InvalidArgumentError: Not a feature, or one that is nested too deep.
     """
+    return _normalise(feature, column, 0)
+
+
+def _normalise(feature: Any, column: str, depth: int) -> FeatureType:
+    if depth > DEEPEST:
+        raise InvalidArgumentError(
+            f'The features of column "{column[:40]}" are nested too deep: more than {DEEPEST} levels. '
+            "Store such values as text, or as Json()."
+        )
     if isinstance(feature, list | tuple):
         if len(feature) != 1:
             raise InvalidArgumentError.from_value(
                 f'features["{column}"]', feature, "one feature inside the brackets"
             )
-        return List(normalise(feature[0], column))
+        return List(_normalise(feature[0], column, depth + 1))
     if isinstance(feature, Mapping):
         return {
-            check_name(str(name)): normalise(inner, f"{column}.{name}") for name, inner in feature.items()
+            check_name(str(name)): _normalise(inner, f"{column}.{name}", depth + 1)
+            for name, inner in feature.items()
         }
     if isinstance(feature, List | LargeList):
-        feature.feature = normalise(feature.feature, column)
+        feature.feature = _normalise(feature.feature, column, depth + 1)
         return feature
     if not is_feature(feature):
         raise InvalidArgumentError.from_value(
