@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -302,6 +303,29 @@ def test_other_file_systems(ds, tmp_path):
     assert opened(tmp_path / "here").to_list() == ROWS
     with pytest.raises(FileMissingError):
         opened(f"memory://{tmp_path.name}/nothing")
+
+
+def test_a_program_may_change_its_working_folder(ds, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "rows.csv").write_text("i\n1\n2\n")
+    monkeypatch.chdir(tmp_path)
+    ds.save_to_disk("saved")
+    made = {
+        "saved": opened("saved"),
+        "cache/csv": Dataset.from_csv("rows.csv", cache_dir="cache"),
+        "cache/generator": Dataset.from_generator(lambda: iter([{"i": 1}, {"i": 2}]), cache_dir="cache"),
+        "own.arrow": opened("saved").map(lambda row: {"i": 1}, cache_file_name="own.arrow"),
+    }
+    builder = load.load_dataset_builder("csv", data_files="rows.csv", cache_dir="cache")
+    monkeypatch.chdir("elsewhere")
+    assert Path(builder.cache_dir).is_relative_to(tmp_path / "cache")
+    for start, one in made.items():
+        assert one.cache_files[-1]["filename"].startswith(str(tmp_path / start))
+        assert pickle.loads(pickle.dumps(one)).cache_files == one.cache_files
+        twice = one.map(lambda row: {"twice": [row["i"], row["i"]]}, num_proc=2)
+        assert twice["twice"][1] == [one["i"][1]] * 2
+        assert all(Path(file["filename"]).is_relative_to(tmp_path) for file in twice.cache_files)
+    assert list((tmp_path / "elsewhere").iterdir()) == []  # results stay beside what they are made from
 
 
 def test_folders_that_are_none(ds, tmp_path):

@@ -26,7 +26,7 @@ from gristmill.download.modes import parse_choice
 from gristmill.engine.tasks import check_num_proc
 from gristmill.errors import FileMissingError, InvalidArgumentError, ManualDownloadError
 from gristmill.features import Features
-from gristmill.files.paths import expand_home
+from gristmill.files.paths import absolute_path, expand_home
 from gristmill.files.remote import local_path, upload_folder
 from gristmill.files.temporary import temporary_prefix
 from gristmill.info import DatasetInfo
@@ -128,7 +128,7 @@ class DatasetBuilder:
         self.repo_id = repo_id
         self.storage_options = dict(storage_options or {})
         self._writer_batch_size = writer_batch_size or self.DEFAULT_WRITER_BATCH_SIZE
-        self._cache_dir_root = os.fspath(expand_home(cache_dir or settings.HF_DATASETS_CACHE))
+        self._cache_dir_root = os.fspath(absolute_path(expand_home(cache_dir or settings.HF_DATASETS_CACHE)))
         self._cache_downloaded_dir = os.fspath(
             Path(self._cache_dir_root) / settings.DOWNLOADED_DATASETS_DIR
             if cache_dir

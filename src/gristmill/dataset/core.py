@@ -52,6 +52,7 @@ from gristmill.features.columnless import with_metadata
 from gristmill.features.convert import from_arrow_type
 from gristmill.features.picking import check_features, pick_features, rename_features
 from gristmill.features.schema import schema_metadata
+from gristmill.files.paths import absolute_path
 from gristmill.fingerprint import Hasher, validate_fingerprint
 from gristmill.formatting import FormatSpec, Reader
 from gristmill.formatting.registry import FRAMES
@@ -178,7 +179,9 @@ class Dataset(IndexableMixin, InfoMixin):
         else:
             identity = Identity.of_files(view.files) if view.files else Identity.of_table(table)
         made = cls.__new__(cls)
-        made._fill(view, info, split, FormatSpec(), identity, cache_dir)
+        # Absolute, as the working folder may be another one by the time of the first transform.
+        lasting = None if cache_dir is None else absolute_path(cache_dir)
+        made._fill(view, info, split, FormatSpec(), identity, lasting)
         return made
 
     def _derive(

@@ -80,7 +80,7 @@ def expand_home(path: str | os.PathLike[str]) -> Path:
 
 
 def absolute_path(path: str | os.PathLike[str]) -> Path:
-    """Makes a path absolute to show it; it stays as it is where the working folder has been deleted.
+    """Makes a path absolute, to show or to keep it; it stays as it is where the working folder has been deleted.
 
     Args:
         path: A path.

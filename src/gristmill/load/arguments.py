@@ -15,7 +15,7 @@ from gristmill.download import DownloadMode
 from gristmill.download.modes import parse_choice
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
-from gristmill.files.paths import expand_home
+from gristmill.files.paths import absolute_path, expand_home
 from gristmill.formats.registry import get_format, known_formats
 from gristmill.logging import get_logger
 from gristmill.prepared.resolve import Request
@@ -57,7 +57,9 @@ def parse_cache_dir(cache_dir: object) -> Path:
     Raises:
         InvalidArgumentError: It is neither text nor a path.
     """
-    return expand_home(_text("cache_dir", cache_dir) if cache_dir else config.HF_DATASETS_CACHE)
+    return absolute_path(
+        expand_home(_text("cache_dir", cache_dir) if cache_dir else config.HF_DATASETS_CACHE)
+    )
 
 
 def parse_config_name(name: object) -> str | None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from gristmill.errors import FileFormatError
 from gristmill.features.columnless import concat_tables, with_metadata, without_columns
+from gristmill.files.paths import absolute_path
 from gristmill.table.arrow_file import open_arrow, write_arrow
 from gristmill.table.gather import gather
 from gristmill.table.origins import Origins
@@ -72,7 +73,9 @@ class Part:
     def from_files(cls, files: Sequence[Path], table: pa.Table) -> Part:
         """Makes the part for a table that was opened from `files` as it is."""
         names = tuple(table.column_names) if files else ()
-        return cls(table, None, tuple(files), names, tuple(map(_stamp, files)))
+        # A program, or the process that a pickle goes to, may change its working folder.
+        files = tuple(map(absolute_path, files))
+        return cls(table, None, files, names, tuple(map(_stamp, files)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
