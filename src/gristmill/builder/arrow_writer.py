@@ -15,6 +15,7 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from gristmill import config as settings
+from gristmill.calling.owned import owned
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -152,7 +153,7 @@ class ArrowWriter:
             CastError: A value does not fit.
             SchemaConflictError: The type of a column changes to one that no type joins with the ones before.
         """
-        self._rows.append(example)
+        self._rows.append(owned(example))  # the caller may fill the same one with the next row
         if len(self._rows) >= (writer_batch_size or self.writer_batch_size):
             self.write_examples_on_file()
 
@@ -175,7 +176,7 @@ class ArrowWriter:
         """Adds rows given as columns: a list of values by column."""
         self.write_examples_on_file()
         if any(len(values) for values in batch_examples.values()):
-            self._take(columns_to_table(batch_examples, self._wanted, self._mixed))
+            self._take(columns_to_table(batch_examples, self._wanted, self._mixed, python_text=False))
 
     def write_table(self, pa_table: pa.Table, writer_batch_size: int | None = None) -> None:
         """Adds the rows of a table."""

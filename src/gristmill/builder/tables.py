@@ -108,7 +108,7 @@ class Examples(Source):
                     )
                 if odd:
                     rows = [named(row, names) for row in rows]
-            yield table_from_rows(rows, self.features, first_row=first)
+            yield table_from_rows(rows, self.features, first_row=first, python_text=True)
             first += len(block)
             advance(len(block))
 

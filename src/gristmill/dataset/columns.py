@@ -34,7 +34,7 @@ def add_values(view: View, name: str, values: Any, feature: Any) -> tuple[View, 
         raise InvalidArgumentError.from_value("column", values, "one value a row: a list or an array")
     if name in view.names:
         raise InvalidArgumentError(f'There is a column "{name}" already; remove or rename it first.')
-    column = array_from_values(values, feature, column=name)
+    column = array_from_values(values, feature, column=name, python_text=True)
     if (view.names or view.num_rows) and len(column) != view.num_rows:
         raise InvalidArgumentError(
             f'Column "{name}" has {len(column)} values, and the dataset has {view.num_rows} rows.'

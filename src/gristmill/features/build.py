@@ -22,6 +22,7 @@ from gristmill.features.from_python import Conflict, build_array, build_list, ta
 from gristmill.features.kinds import FeatureType
 from gristmill.features.schema import Features
 from gristmill.features.series import is_series, values_of_series
+from gristmill.features.texts import arrow_text, as_texts, has_text, needs_text
 from gristmill.features.visit import has_extension, storage_type, with_type
 
 __all__ = ["array_from_values", "columns_of_rows", "table_from_columns", "table_from_rows"]
@@ -33,6 +34,7 @@ def table_from_columns(
     *,
     file: object = None,
     first_row: int = 0,
+    python_text: bool = False,
 ) -> pa.Table:
     """Makes a table from columns of Python values.
 
@@ -41,6 +43,8 @@ def table_from_columns(
         features: Features to bring the columns to; inferred from all values if left out.
         file: Where the values come from, for errors.
         first_row: Index in `file` of the first row, for errors.
+        python_text: Where a feature is text, whether other values become what Python's `str` gives ("True", "1.0"), as
+            `datasets` has it for rows that users give, or what a cast gives ("true", "1").
 
     Returns:
         The table; with `features` its schema carries them in its metadata.
@@ -64,7 +68,9 @@ def table_from_columns(
     wanted = None if features is None else Features(features)
     given = wanted or Features()
     built = {
-        name: array_from_values(column, given.get(name), column=name, file=file, first_row=first_row)
+        name: array_from_values(
+            column, given.get(name), column=name, file=file, first_row=first_row, python_text=python_text
+        )
         for name, column in mapping.items()
     }
     table = pa.table(built)
@@ -77,6 +83,7 @@ def table_from_rows(
     *,
     file: object = None,
     first_row: int = 0,
+    python_text: bool = False,
 ) -> pa.Table:
     """Makes a table from rows; a key that a row lacks is None there.
 
@@ -85,6 +92,7 @@ def table_from_rows(
         features: Features to bring the columns to; inferred from all rows if left out.
         file: Where the rows come from, for errors.
         first_row: Index in `file` of the first row, for errors.
+        python_text: As for `table_from_columns`.
 
     Raises:
         SchemaConflictError: Values of a column have types that no type holds; names row and column.
@@ -98,7 +106,7 @@ def table_from_rows(
     columns = columns_of_rows(rows, features or (), file=file, first_row=first_row)
     if not columns:
         return without_columns(len(rows))
-    return table_from_columns(columns, features, file=file, first_row=first_row)
+    return table_from_columns(columns, features, file=file, first_row=first_row, python_text=python_text)
 
 
 def columns_of_rows(
@@ -142,6 +150,7 @@ def array_from_values(
     column: str | None = None,
     file: object = None,
     first_row: int = 0,
+    python_text: bool = False,
 ) -> pa.Array | pa.ChunkedArray:
     """Makes one column, see `table_from_columns`.
 
@@ -151,22 +160,33 @@ def array_from_values(
         column: Its name, for errors.
         file: Where the values come from, for errors.
         first_row: Index in `file` of the first value, for errors.
+        python_text: As for `table_from_columns`.
 
     Example:
         >>> array_from_values([{"x": 1}, {"y": "a"}, None]).type
         StructType(struct<x: int64, y: string>)
     """
+    texts = feature is not None and has_text(feature)
     if is_series(values):
-        values = values_of_series(values, typed=feature is None or not needs_encoding(feature))
+        apart = feature is not None and needs_encoding(feature)
+        values = values_of_series(values, typed=not (apart or (texts and python_text)))
     stored = isinstance(values, pa.Array | pa.ChunkedArray)
+    texts = texts and not stored
+    text = str if python_text else arrow_text
     if feature is not None and not stored and needs_encoding(feature):
+        if texts and not python_text:
+            values = [as_texts(feature, value, text) for value in values]
         return _encoded(values, feature, column, file, first_row)
     try:
         built = values if stored else build_array(values)
+        if texts and python_text and needs_text(feature, built.type):
+            built = build_array([as_texts(feature, value, text) for value in values])
     except Conflict as conflict:
         if feature is None or (isinstance(conflict.problem, str) and not conflict.untyped):
             raise _worded(conflict, column, file, first_row) from conflict.__cause__
         # Such values can still mean one thing to the feature: 3 and "3", or 2**70, under Value("string").
+        if texts:
+            values = [as_texts(feature, value, text) for value in values]
         return _encoded(values, feature, column, file, first_row)
     except RecursionError as error:
         raise CastError.at("values are nested too deep", file=file, column=column) from error

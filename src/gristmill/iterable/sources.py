@@ -287,7 +287,8 @@ class _GeneratedStream(Stream):
         origin = Run(self._name, first, is_file=False)
         if features is None:
             return Examples.of_rows(rows, origin)
-        return Columns.of_table(table_from_rows(rows, features, first_row=first), features, origin)
+        table = table_from_rows(rows, features, first_row=first, python_text=True)
+        return Columns.of_table(table, features, origin)
 
     @property
     def _name(self) -> str:

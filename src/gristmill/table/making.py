@@ -65,7 +65,10 @@ def describe(table: pa.Table, features: Features | None) -> tuple[pa.Table, Feat
 
 
 def columns_to_table(
-    mapping: Mapping[str, Any], features: Features | None, on_mixed_types: str | None = None
+    mapping: Mapping[str, Any],
+    features: Features | None,
+    on_mixed_types: str | None = None,
+    python_text: bool = True,
 ) -> pa.Table:
     """Makes a table of columns of values; anything that can be iterated is a column.
 
@@ -73,6 +76,7 @@ def columns_to_table(
         mapping: The values by column.
         features: What they are; None infers it.
         on_mixed_types: ``"use_json"`` makes `Json` of what has no common type.
+        python_text: See `table_from_columns`.
     """
     if not isinstance(mapping, Mapping):
         raise InvalidArgumentError.from_value("mapping", mapping, "a dict of columns")
@@ -87,11 +91,14 @@ def columns_to_table(
     }
     if check_mixed_types(on_mixed_types) and features is None:
         plain = {name: array_of_mixed(values, by_keys=True, column=name) for name, values in plain.items()}
-    return table_from_columns(plain, features)
+    return table_from_columns(plain, features, python_text=python_text)
 
 
 def rows_to_table(
-    rows: Iterable[Mapping[str, Any]], features: Features | None, on_mixed_types: str | None = None
+    rows: Iterable[Mapping[str, Any]],
+    features: Features | None,
+    on_mixed_types: str | None = None,
+    python_text: bool = True,
 ) -> pa.Table:
     """Makes a table of rows; a key that a row lacks is None there.
 
@@ -99,18 +106,19 @@ def rows_to_table(
         rows: The rows.
         features: What their columns are; None infers it.
         on_mixed_types: As for `columns_to_table`.
+        python_text: See `table_from_columns`.
     """
     if not isinstance(rows, Iterable):
         raise InvalidArgumentError.from_value("mapping", rows, "a list of dicts, one a row")
     rows = rows if isinstance(rows, list) else list(rows)
     columns = _uniform_columns(rows)
     if columns is None and (features is not None or not check_mixed_types(on_mixed_types)):
-        return table_from_rows(rows, features)
+        return table_from_rows(rows, features, python_text=python_text)
     if columns is None:
         columns = columns_of_rows(rows)
     if not columns and not features:
         return without_columns(len(rows))
-    return columns_to_table(columns, features, on_mixed_types)
+    return columns_to_table(columns, features, on_mixed_types, python_text)
 
 
 def _uniform_columns(rows: list[Any]) -> dict[str, list[Any]] | None:
