@@ -79,3 +79,8 @@ def test_the_switches_of_the_logging_module_too():
     assert logging.disable_progress_bar is progress.disable_progress_bar
     with pytest.raises(AttributeError, match="nothing"):
         _ = logging.nothing
+
+
+def test_is_silent_where_standard_error_was_closed(clean):
+    clean.setattr(sys, "stderr", None)
+    assert list(track(range(3), "counting")) == [0, 1, 2]

@@ -120,7 +120,7 @@ def progress(
         >>> with progress("reading", total=2) as bar:
         ...     _ = bar.update(2)
     """
-    if not shown or are_progress_bars_disabled() or not sys.stderr.isatty():
+    if not shown or are_progress_bars_disabled() or sys.stderr is None or not sys.stderr.isatty():
         yield _Silent()
         return
     from tqdm.auto import tqdm

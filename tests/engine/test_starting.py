@@ -210,6 +210,42 @@ def test_output_goes_where_it_goes_at_the_call(tmp_path):
     assert len((tmp_path / "two2").read_text().splitlines()) == 4  # of the call without standard output too
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "later"])
+def test_output_of_a_process_without_standard_streams_goes_nowhere(tmp_path, closed):
+    script = """
+        import os, sys
+        from pathlib import Path
+        from gristmill.engine import Task, run_tasks
+
+        def say(argument, output, context):
+            for number in (1, 2):
+                try:
+                    os.write(number, b"x" * 1000)
+                except OSError:  # nobody reads it
+                    pass
+            output.write_text(str(argument))
+
+        if sys.argv[1] == "later":
+            for number in range(3):
+                os.close(number)
+        for _ in range(2):
+            run_tasks(say, [Task(str(i), Path(f"o{i}"), i) for i in range(6)], num_proc=2, reuse=False)
+        Path("done").write_text("".join(Path(f"o{i}").read_text() for i in range(6)))
+    """
+    (tmp_path / "script.py").write_text(textwrap.dedent(script))
+    shell = 'exec "$0" script.py later' if closed == "later" else f'exec "$0" script.py now {closed}'
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run(
+        ["sh", "-c", shell, sys.executable],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        timeout=100,
+        check=False,  # closed streams make Python fail at its end
+    )
+    assert (tmp_path / "done").read_text() == "012345"
+
+
 def test_random_numbers_differ(tmp_path):
     def draw(argument, output, context):
         import random

@@ -116,3 +116,29 @@ def test_workers_start_from_a_script_without_a_guard_and_from_an_import(tmp_path
         )
         assert run.returncode == 0, run.stderr
         assert run.stdout.count("made") == 1
+
+
+def test_functions_of_a_program_that_multiprocessing_spawned(tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import multiprocessing\n"
+        "from gristmill.dataset import Dataset\n"
+        "FACTOR = 2\n"
+        "def double(row):\n    return {'b': row['a'] * FACTOR}\n"
+        "def work():\n"
+        "    rows = Dataset.from_dict({'a': list(range(8))}).map(double, num_proc=2)\n"
+        "    print(rows['b'][:])\n"
+        "if __name__ == '__main__':\n"
+        "    process = multiprocessing.get_context('spawn').Process(target=work)\n"
+        "    process.start()\n"
+        "    process.join()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.stdout == "[0, 2, 4, 6, 8, 10, 12, 14]\n", run.stderr

@@ -14,6 +14,8 @@ from typing import Protocol
 from gristmill.engine.fork_server import NUMBER
 from gristmill.engine.tasks import INSIDE_WORKER
 
+_LAST_STANDARD_STREAM = 2
+
 
 class WorkerProcess(Protocol):
     """A process that was started as a worker."""
@@ -101,6 +103,40 @@ class ForkedProcess:
     def close(self) -> None:
         """Closes the socket."""
         self._reports.close()
+
+
+def connected_sockets(kind: int = socket.SOCK_STREAM) -> tuple[socket.socket, socket.socket]:
+    """Makes two sockets that are connected, with numbers that no standard stream has.
+
+    A process that has closed its standard streams would give these numbers to the next files that it opens, and what
+    workers print would go there.
+
+    Args:
+        kind: The kind of the sockets.
+
+    Returns:
+        Both ends.
+
+    Raises:
+        OSError: The system has no more files to give.
+    """
+    pair = socket.socketpair(type=kind)
+    try:
+        return _above_standard_streams(pair[0]), _above_standard_streams(pair[1])
+    except BaseException:
+        for end in pair:
+            end.close()
+        raise
+
+
+def _above_standard_streams(end: socket.socket) -> socket.socket:
+    if sys.platform == "win32" or end.fileno() > _LAST_STANDARD_STREAM:
+        return end
+    import fcntl
+
+    with end:
+        number = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, _LAST_STANDARD_STREAM + 1)
+    return socket.socket(fileno=number)
 
 
 def read_number(reports: socket.socket) -> int | None:

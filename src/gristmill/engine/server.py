@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gristmill.engine.fork_server import MESSAGE, Request
 from gristmill.engine.inheritance import VOLATILE
-from gristmill.engine.processes import ForkedProcess, read_number, worker_environment
+from gristmill.engine.processes import ForkedProcess, connected_sockets, read_number, worker_environment
 
 PRELOADED = frozenset({"gristmill", "numpy", "pandas", "pyarrow"})
 """Packages that the server imports: they are the same for all who use them, and start no threads."""
@@ -43,7 +43,7 @@ class ForkServer:
         self.works = True
         self.sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._known: set[str] = set()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = connected_sockets(socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), str(os.getpid())],
@@ -72,15 +72,19 @@ class ForkServer:
         """
         changed = {name: os.environ.get(name) for name in VOLATILE}
         request = Request(str(payload), rank, changed)
-        reports, theirs = socket.socketpair()
+        reports, theirs = connected_sockets()
         self.sockets.add(reports)
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(theirs.close)
+                # Before the folder, which could have the number of one that is closed.
+                streams = [
+                    _open_or_nothing(1, sys.__stdout__, stack),
+                    _open_or_nothing(2, sys.__stderr__, stack),
+                ]
                 folder = os.open(".", os.O_PATH)
                 stack.callback(os.close, folder)
-                inherited = [*(_open_or_nothing(number, stack) for number in (1, 2)), folder]
-                files = [connection.fileno(), theirs.fileno(), *inherited]
+                files = [connection.fileno(), theirs.fileno(), *streams, folder]
                 socket.send_fds(self._requests, [pickle.dumps(request)], files)
             pid = read_number(reports)
         except OSError:
@@ -140,8 +144,12 @@ class ForkServer:
         self.process.returncode = 0
 
 
-def _open_or_nothing(number: int, stack: contextlib.ExitStack) -> int:
+def _open_or_nothing(number: int, stream: object, stack: contextlib.ExitStack) -> int:
     try:
+        if (
+            stream is None
+        ):  # it was closed when the program began, and the number may be that of any file by now
+            raise OSError
         os.fstat(number)
     except OSError:
         number = os.open(os.devnull, os.O_WRONLY)

@@ -33,7 +33,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gristmill.engine.processes import FreshProcess, WorkerProcess
+from gristmill.engine.processes import FreshProcess, WorkerProcess, connected_sockets
 from gristmill.files.forks import renew_in_children
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def start_worker(payload: Path, rank: int) -> tuple[WorkerProcess, socket.socket
     Raises:
         OSError: The system has no more processes, files or memory to give.
     """
-    ours, theirs = socket.socketpair()
+    ours, theirs = connected_sockets()
     try:
         with theirs:
             return _servers.start_worker(payload, rank, theirs) or FreshProcess(payload, rank, theirs), ours

@@ -83,16 +83,8 @@ def run_in_workers(
 
 
 def _pack(function: TaskFunction, tasks: Sequence[Task], modules: set[str]) -> bytes:
-    # A function of a module that is still being imported would make each worker import it, and so start over.
-    unfinished = [
-        module
-        for name, module in list(sys.modules.items())
-        if name != "__main__"
-        and getattr(getattr(module, "__spec__", None), "_initializing", False)
-        and not is_library(getattr(module, "__file__", None))
-    ]
     with contextlib.ExitStack() as stack:
-        for module in unfinished:
+        for module in [module for name, module in list(sys.modules.items()) if _is_only_here(name, module)]:
             cloudpickle.register_pickle_by_value(module)
             stack.callback(cloudpickle.unregister_pickle_by_value, module)
         try:
@@ -104,6 +96,18 @@ def _pack(function: TaskFunction, tasks: Sequence[Task], modules: set[str]) -> b
             ) from error
     # The path comes first: unpickling the function imports the user's modules.
     return pickle.dumps((list(sys.path), work))
+
+
+def _is_only_here(name: str, module: Any) -> bool:
+    """Says whether a worker can't import a module, so that its functions have to be sent as they are."""
+    if name == "__main__":  # they always are
+        return False
+    # In a process that multiprocessing has spawned, the program has this name.
+    if name == "__mp_main__":
+        return getattr(module, "__name__", None) == name
+    # Each worker that imported one that is still being imported would start over.
+    is_unfinished = getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return is_unfinished and not is_library(getattr(module, "__file__", None))
 
 
 def _conduct(workers: list[_Worker], tasks: Sequence[Task], advance: Callable[[int], object]) -> None:
