@@ -308,6 +308,11 @@ class Dataset(IndexableMixin, InfoMixin):
 
         Raises:
             CastError: A value does not fit its feature.
+
+        Example:
+            >>> import pandas as pd
+            >>> Dataset.from_pandas(pd.DataFrame({"a": [1, 2]}))[1]
+            {'a': 2}
         """
         table = making.frame_to_table(df, wanted_features(features, info), preserve_index)
         return cls(table, info, split)
@@ -912,7 +917,8 @@ class Dataset(IndexableMixin, InfoMixin):
                 ``"polars"`` or ``"arrow"``.
             columns: The columns to give; all by default.
             output_all_columns: Give the other columns too, as Python values; not for frames and Arrow.
-            **format_kwargs: Options of the format, for example ``dtype`` and ``device`` for torch.
+            **format_kwargs: Options of the format, for example ``dtype`` and ``device`` for torch; ``dtype="keep"``
+                leaves numbers in the type of their column.
 
         Raises:
             InvalidArgumentError: The type is not known, or has no room for the other columns.
@@ -983,7 +989,14 @@ class Dataset(IndexableMixin, InfoMixin):
         columns: list[str] | None = None,
         output_all_columns: bool = False,
     ) -> Dataset:
-        """Gives the same dataset with a transform, see `set_transform`."""
+        """Gives the same dataset with a transform, see `set_transform`.
+
+        Example:
+            >>> def shout(batch):
+            ...     return {"a": [text.upper() for text in batch["a"]]}
+            >>> Dataset.from_dict({"a": ["x", "y"]}).with_transform(shout)[1]
+            {'a': 'Y'}
+        """
         made = copy.copy(self)
         made.set_transform(transform, columns, output_all_columns)
         return made
@@ -1119,6 +1132,10 @@ class Dataset(IndexableMixin, InfoMixin):
 
         Raises:
             InvalidArgumentError: There is no such part.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2, 3]}).shard(num_shards=2, index=0)["a"][:]
+            [1, 2]
         """
         return self._choose("select", splitting.shard_rows(len(self), num_shards, index, contiguous))
 
@@ -1418,6 +1435,10 @@ class Dataset(IndexableMixin, InfoMixin):
         Raises:
             ColumnNotFoundError: There is no such column.
             InvalidArgumentError: A new name is taken.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1], "b": [2]}).rename_columns({"a": "b", "b": "a"})[0]
+            {'b': 1, 'a': 2}
         """
         renaming = check_renaming(column_mapping, self._view.names)
         return self._derive(
@@ -1667,7 +1688,7 @@ class Dataset(IndexableMixin, InfoMixin):
             load_from_cache_file: Use the result of an earlier run; by default if caching is enabled.
             cache_file_name: File to keep the result in.
             writer_batch_size: Accepted for compatibility; batches are as large as reading them likes.
-            features: Features of the result; inferred over all rows if left out.
+            features: Features of the result, of all its columns; inferred over all rows if left out.
             disable_nullable: Accepted for compatibility.
             fn_kwargs: Further arguments of the function.
             num_proc: Worker processes; None, 0 or 1 works here.
@@ -1889,6 +1910,10 @@ class Dataset(IndexableMixin, InfoMixin):
 
         Raises:
             MissingDependencyError: pandas is not installed.
+
+        Example:
+            >>> Dataset.from_dict({"a": [1, 2]}).to_pandas()["a"].sum().item()
+            3
         """
         reader = Reader(self._view, self._features, FormatSpec("pandas"))
         size = row_count("batch_size", batch_size) or 1000

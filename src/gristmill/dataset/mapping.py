@@ -293,7 +293,10 @@ def run_map(
     if job.features is not None:
         if set(job.features) != set(view.names):
             odd = ", ".join(sorted(set(job.features) ^ set(view.names)))
-            raise InvalidArgumentError(f"features= and the result of map have different columns: {odd}.")
+            raise InvalidArgumentError(
+                "features= must name all columns of the result of map, those that do not change too, and no others; "
+                f"these are on one side only: {odd}."
+            )
         return MapResult(view.choose(list(job.features)), job.features, added)
     return MapResult(view, _describe(view, features, set(added), job.keep_types), added)
 
