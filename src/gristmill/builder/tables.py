@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.calling.owned import owned
 from gristmill.errors import DatasetGenerationError, DuplicatedKeysError, GristmillError
 from gristmill.features import Features
 from gristmill.features.build import table_from_rows
@@ -68,17 +69,6 @@ def named(row: Any, names: set[str]) -> Any:
     return {name: value for name, value in row.items() if name in names}
 
 
-def _own(value: Any) -> Any:
-    # Rows wait until there are enough for a table; meanwhile the code may fill the same dict with the next one.
-    if isinstance(value, dict):
-        return {name: _own(item) if isinstance(item, (dict, list)) else item for name, item in value.items()}
-    if isinstance(value, list):
-        return (
-            [_own(item) for item in value] if value and isinstance(value[0], (dict, list)) else value.copy()
-        )
-    return value
-
-
 @dataclass(frozen=True)
 class Examples(Source):
     """The tables of a `GeneratorBasedBuilder`."""
@@ -94,7 +84,8 @@ class Examples(Source):
         names = None if self.features is None else set(self.features)
         keys = _Keys(self.where) if self.check_keys else None
         first, told = 0, False
-        while block := [(key, _own(row)) for key, row in islice(pairs, self.batch_size)]:
+        # Rows wait until there are enough for a table; meanwhile the code may fill the same dict with the next one.
+        while block := [(key, owned(row)) for key, row in islice(pairs, self.batch_size)]:
             if keys is not None:
                 keys.check([key for key, _ in block], first)
             rows = [row for _, row in block]

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from gristmill.calling.owned import UNCHANGEABLE, owned
+
 NOTHING_ODD = object()
 """Says that all answers were alike."""
 _MOST_KEYS = 64
@@ -19,7 +21,8 @@ class Alike:
 
     Attributes:
         names: The keys, in the order of the first one.
-        columns: The values of each.
+        columns: The values of each, copied where the function could change them later.
+        kinds: The type of the first value of each, of which no value can be changed; None if one could.
 
     Example:
         >>> alike = Alike({"a": 1})
@@ -27,11 +30,12 @@ class Alike:
         ({'b': 3}, [[1, 2]])
     """
 
-    __slots__ = ("columns", "names")
+    __slots__ = ("columns", "kinds", "names")
 
     def __init__(self, first: dict[str, Any]) -> None:
         self.names = tuple(first)
-        self.columns = [[value] for value in first.values()]
+        self.columns = [[owned(value)] for value in first.values()]
+        self.kinds = [type(value) if type(value) in UNCHANGEABLE else None for value in first.values()]
 
     @classmethod
     def beginning_with(cls, answer: Any) -> Alike | None:
@@ -54,7 +58,7 @@ class Alike:
             The first answer that is no dict with the same keys, or `NOTHING_ODD`.
         """
         adds = [column.append for column in self.columns]
-        return _loop(self.names, function is not None)(given, function, *adds)
+        return _loop(self.names, function is not None)(given, function, *adds, *self.kinds)
 
     def dicts(self) -> list[dict[str, Any]]:
         """Gives them as they were returned."""
@@ -72,9 +76,12 @@ def _loop(names: tuple[str, ...], calls: bool) -> Callable[..., Any]:
     adds = "".join(f", add{number}" for number in numbers)
     # Names go in as string literals (their repr), so nothing in them is ever run.
     looked_up = "; ".join(f"v{number} = answer[{name!r}]" for number, name in enumerate(names))
+    # Most values are of the type of the first one; of another type, they may be what the function fills again.
+    checks = [f"        if type(v{n}) is not kind{n}: v{n} = owned(v{n})" for n in numbers]
+    kinds = "".join(f", kind{number}" for number in numbers)
     added = "; ".join(f"add{number}(v{number})" for number in numbers)
     lines = [
-        f"def loop(given, function{adds}):",
+        f"def loop(given, function{adds}{kinds}):",
         "    for answer in given:",
         *(["        answer = function(answer)"] if calls else []),
         f"        if type(answer) is not dict or len(answer) != {len(names)}:",
@@ -83,10 +90,11 @@ def _loop(names: tuple[str, ...], calls: bool) -> Callable[..., Any]:
         f"            {looked_up}",
         "        except KeyError:",
         "            return answer",
+        *checks,
         f"        {added}",
         "    return nothing_odd",
     ]
-    made: dict[str, Any] = {"nothing_odd": NOTHING_ODD}
+    made: dict[str, Any] = {"nothing_odd": NOTHING_ODD, "owned": owned}
     exec("\n".join(lines), made)  # noqa: S102
     loop: Callable[..., Any] = made["loop"]
     return loop

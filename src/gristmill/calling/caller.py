@@ -14,6 +14,7 @@ import pyarrow as pa
 from gristmill.arguments import check_columns
 from gristmill.calling.alike import NOTHING_ODD, Alike
 from gristmill.calling.awaiting import is_async, run_together
+from gristmill.calling.owned import owned_answer, owned_arrays, owned_later, owned_rows
 from gristmill.errors import GristmillError, InvalidArgumentError, TransformError
 from gristmill.features.foreign import own_types
 from gristmill.features.mixed import array_of_mixed
@@ -55,7 +56,13 @@ class Call:
         return is_async(self.function)
 
     def on_rows(
-        self, arguments: Iterable[Any], rows: int, start: int, rank: int | None, answers: list[Any]
+        self,
+        arguments: Iterable[Any],
+        rows: int,
+        start: int,
+        rank: int | None,
+        answers: list[Any],
+        given: Iterable[Any] | None = None,
     ) -> None:
         """Calls the function once a row.
 
@@ -65,13 +72,17 @@ class Call:
             start: Row number of the first one.
             rank: Number of the worker.
             answers: Takes what the function returns; when it fails, those of the rows before are in it.
+            given: The rows, if the answers are kept: then those are copied where the function could change them later.
 
         Raises:
             TransformError: It failed; names the row, with its error as the cause, and is of its error's class too.
         """
         try:
             # Answers are added one by one, so their number says which row failed.
-            answers.extend(self._calls(arguments, start, rank))
+            calls = self._calls(arguments, start, rank)
+            if given is not None:
+                calls = map(owned_later, calls, given) if self.is_async else owned_rows(calls, given)
+            answers.extend(calls)
             if len(answers) < rows:
                 # For `map` that is its own end; the rows after it would be lost.
                 raise StopIteration
@@ -105,7 +116,7 @@ class Call:
         """
         answers: list[Any] = []
         if self.is_async:
-            self.on_rows(arguments, rows, start, rank, answers)
+            self.on_rows(arguments, rows, start, rank, answers, repeat(None))
             return answers
         alike: Alike | None = None
         try:
@@ -114,17 +125,19 @@ class Call:
             calls = self._calls(given, start, rank)
             answers.append(next(calls))
             alike = Alike.beginning_with(answers[0])
-            if alike is not None:
+            if alike is None:
+                answers[0] = owned_answer(answers[0])
+            else:
                 answers.clear()
                 plain = self.input_columns is None and not self.with_indices and not self.with_rank
                 odd = alike.extend(given if plain else calls, function if plain else None)
                 if len(alike) == rows:
                     return alike
                 if odd is not NOTHING_ODD:
-                    answers.extend([*alike.dicts(), odd])
+                    answers.extend([*alike.dicts(), owned_answer(odd)])
                     alike = None
             if alike is None:
-                answers.extend(calls)
+                answers.extend(owned_rows(calls, repeat(None)))
             if len(answers) < rows:
                 raise StopIteration  # as in `on_rows`
         except Exception as error:
@@ -331,7 +344,7 @@ class Caller(Call):
             values = (LazyBatch(block),)
         else:
             values = (self._reader.batch(range(start, stop)),)
-        return self.on_batch(values, start, stop, rank)
+        return owned_arrays(self.on_batch(values, start, stop, rank))
 
     @property
     def _is_lazy(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from gristmill import config
 from gristmill.arguments import file_path
+from gristmill.calling.owned import owned_rows
 from gristmill.engine import CONVERTING, Context, GrowingTable, Task, run_tasks
 from gristmill.engine.growing import Final, join_files
 from gristmill.engine.tasks import check_num_proc
@@ -108,7 +109,8 @@ class _Run:
     def _rows(self, arguments: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
         count = 0
         try:
-            for row in self.generator(**arguments):
+            # Rows wait for others to be stored with; meanwhile the function may fill the same one anew.
+            for row in owned_rows(self.generator(**arguments), repeat(None)):
                 yield row
                 count += 1
         except Exception as error:

@@ -187,6 +187,16 @@ class _Lazy(MutableMapping[str, Any]):
         """Makes a plain dict of it."""
         return dict(self)
 
+    def own(self, copied: Callable[[Any], Any]) -> None:
+        """Puts copies in the place of values that were set, so that nobody else changes them.
+
+        Args:
+            copied: Gives the copy of a value.
+        """
+        for key, value in self._own.items():
+            if type(value) not in _UNCHANGEABLE:
+                self._own[key] = copied(value)
+
     @property
     def changes(self) -> dict[str, Any]:
         """What was set, and what may have been changed in place."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from gristmill.calling.caller import LAZY_FORMATS, Call
 from gristmill.calling.masks import mask_of
+from gristmill.calling.owned import owned_batch
 from gristmill.errors import TransformError
 from gristmill.features import Features
 from gristmill.formatting import FormatSpec, LazyBatch
@@ -180,7 +181,7 @@ class _CallStream(Stream):
         start = self._row
         self._row += block.num_rows
         try:
-            found = node.call.on_batch(self._batch(block), start, self._row, None)
+            found = owned_batch(node.call.on_batch(self._batch(block), start, self._row, None))
         except TransformError as error:
             if not node.skips:
                 raise _with_origin(error, block, start) from error.__cause__
@@ -209,7 +210,7 @@ class _CallStream(Stream):
         found: list[Any] = []
         self._pace.start()
         try:
-            node.call.on_rows(arguments, block.num_rows, self._row, None, found)
+            node.call.on_rows(arguments, block.num_rows, self._row, None, found, given)
         except TransformError as error:
             return self._until(error, block, found, given)
         self._pace.stop(len(found))

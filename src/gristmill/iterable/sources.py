@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from gristmill.calling.owned import owned
 from gristmill.errors import (
     GristmillError,
     InvalidArgumentError,
@@ -248,7 +249,7 @@ class _GeneratedStream(Stream):
         self._pace.start()
         try:
             for row in self._generator():
-                # A copy: some generators give the same dict again and again, with other values.
+                # A copy: some generators give the same dict or array again and again, with other values.
                 rows.append(self._checked(row))
                 if len(rows) >= self._pace.rows or self._pace.is_late:
                     break
@@ -279,7 +280,7 @@ class _GeneratedStream(Stream):
     def _checked(self, row: Any) -> Row:
         if not isinstance(row, Mapping):
             raise TransformOutputError(f"{self._node.name} gave {shorten(row)}, not a dict.")
-        return dict(row)
+        return owned(row) if type(row) is dict else {name: owned(value) for name, value in row.items()}
 
     def _block(self, rows: list[Row]) -> Block:
         features = self._node.features
