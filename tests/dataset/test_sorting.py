@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 import operator
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -154,3 +155,12 @@ def test_types_that_arrow_does_not_sort_itself(dtype, values):
     assert [None if i is None else names[i] for i in encoded["a"]] == [
         None if value is None else str(value) for value in values
     ]
+
+
+def test_nan_is_one_value_whatever_its_bits():
+    other = struct.unpack("d", struct.pack("Q", 0x7FF8000000000001))[0]
+    ds = Dataset.from_dict({"a": [math.nan, 1.0, other, None, 1.0, math.nan]})
+    first, *rest = ds.unique("a")
+    assert math.isnan(first)
+    assert rest == [1.0, None]
+    assert ds.class_encode_column("a")["a"][:] == [1, 0, 1, None, 0, 1]

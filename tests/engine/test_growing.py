@@ -7,7 +7,7 @@ from gristmill.engine import GrowingTable
 from gristmill.engine import growing as module
 from gristmill.engine.growing import join_files
 from gristmill.errors import SchemaConflictError
-from gristmill.table.arrow_file import open_arrow, write_arrow
+from gristmill.table.arrow_file import ArrowFileWriter, open_arrow, write_arrow
 
 values = st.one_of(
     st.none(),
@@ -92,3 +92,17 @@ def test_files_made_apart_are_brought_together(tmp_path):
     paths = [tmp_path / "0", tmp_path / "1"]
     assert join_files(paths, [2, 1]).to_pydict() == {"a": [None, None, "x"], "b": [None, None, 1]}
     assert open_arrow(paths[0]).schema == open_arrow(paths[1]).schema
+
+
+def test_what_ends_the_process_just_when_a_file_has_been_made_leaves_none(tmp_path, monkeypatch):
+    enter = ArrowFileWriter.__enter__
+
+    def ended(self):
+        enter(self)
+        assert list(tmp_path.iterdir()), "the file is there"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ArrowFileWriter, "__enter__", ended)
+    with pytest.raises(KeyboardInterrupt):
+        grow(tmp_path / "a.arrow", [pa.table({"a": [1]})])
+    assert list(tmp_path.iterdir()) == []

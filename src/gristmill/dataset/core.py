@@ -1637,7 +1637,8 @@ class Dataset(IndexableMixin, InfoMixin):
             [2, 1]
         """
         check_column(column, self._view.names)
-        values = View.from_table(pa.table({column: sorting.distinct_values(self._view, column)}))
+        distinct = sorting.with_one_nan(sorting.distinct_values(self._view, column))
+        values = View.from_table(pa.table({column: distinct}))
         plain = Reader(values, {column: self._features[column]}, FormatSpec())
         found: list[Any] = plain.column(column, range(values.num_rows))
         return found

@@ -113,3 +113,11 @@ def distinct_values(view: View, name: str) -> pa.Array:
             f'Column "{name}" holds {column.type}; distinct values are found of plain values only. Flatten it, or map '
             "it to text first."
         ) from error
+
+
+def with_one_nan(values: pa.Array) -> pa.Array:
+    """Keeps the first of several NaN among distinct values: Arrow tells them apart by their bits, which nobody sees."""
+    if not pa.types.is_floating(values.type):
+        return values
+    places = np.flatnonzero(pc.is_nan(values).fill_null(False).to_numpy(zero_copy_only=False))
+    return values if len(places) < 2 else values.take(np.setdiff1d(np.arange(len(values)), places[1:]))

@@ -184,7 +184,14 @@ class GrowingTable:
             segment = temporary_name(self.path)
             schema = table.schema.with_metadata(self.metadata or None)
             self._segments.append((segment, schema))
-            self._writer = ArrowFileWriter(segment, schema, durable=False).__enter__()
+            self._writer = writer = ArrowFileWriter(segment, schema, durable=False)
+            try:
+                writer.__enter__()
+            except BaseException as error:
+                # A signal that ends the process may also come when the file is there already.
+                self._writer = None
+                writer.__exit__(type(error), error, error.__traceback__)
+                raise
         self._writer.write_table(table)
 
     def _close_segment(self) -> None:
