@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import deque
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gristmill.features import Features
 from gristmill.features.arrays import ArrayND
+from gristmill.features.columnless import with_metadata
+from gristmill.features.schema import schema_metadata
 from gristmill.features.unheld import NO_PYTHON_VALUE, converted
 from gristmill.formatting.python_rows import PythonFormatter
 from gristmill.optional import require
@@ -23,19 +27,46 @@ if "pandas" in sys.modules:
 
 
 class ArrowFormatter:
-    """Batches and rows as Arrow tables, columns as Arrow arrays."""
+    """Batches and rows as Arrow tables, columns as Arrow arrays; the schema of a table says what the features are.
+
+    Args:
+        features: The feature of each column; all tables have the same ones of them.
+    """
+
+    def __init__(self, features: Mapping[str, Any]) -> None:
+        self._features = features
+        self._width = -1
+        self._metadata: dict[bytes, bytes] = {}
 
     def column(self, name: str, values: pa.ChunkedArray) -> Any:
         """Gives one column as it is."""
         return values
 
     def batch(self, table: pa.Table) -> Any:
-        """Gives a table as it is."""
-        return table
+        """Gives a table as it is, with the features in the metadata of its schema."""
+        if table.num_columns != self._width:  # to ask for the names takes as long as all else here
+            names = table.column_names
+            self._metadata = _metadata_of({n: self._features[n] for n in names if n in self._features})
+            self._width = len(names)
+        return with_metadata(table, self._metadata)
 
     def rows(self, table: pa.Table) -> list[Any]:
         """Gives tables of one row."""
-        return [table.slice(position, 1) for position in range(table.num_rows)]
+        described = self.batch(table)
+        return [described.slice(position, 1) for position in range(table.num_rows)]
+
+
+_made: deque[tuple[dict[str, Any], dict[bytes, bytes]]] = deque(maxlen=8)
+
+
+def _metadata_of(features: dict[str, Any]) -> dict[bytes, bytes]:
+    """Words features for a schema; once for the blocks of a stream, each of which has a formatter of its own."""
+    for known, metadata in tuple(_made):
+        if known == features:
+            return metadata
+    metadata = schema_metadata(Features(features))
+    _made.append((features, metadata))
+    return metadata
 
 
 @lru_cache(maxsize=1024)

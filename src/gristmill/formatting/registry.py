@@ -56,7 +56,7 @@ def _tensorflow(features: Mapping[str, Any], **options: Any) -> Formatter:
 _MAKERS: dict[str | None, Maker] = {
     None: lambda features, **_: PythonFormatter(features),
     "custom": lambda features, **_: PythonFormatter(features),
-    "arrow": lambda _features, **_: ArrowFormatter(),
+    "arrow": lambda features, **_: ArrowFormatter(features),
     "numpy": NumpyFormatter,
     "pandas": lambda features, **_: PandasFormatter(features),
     "polars": lambda _features, **_: PolarsFormatter(),
