@@ -195,6 +195,15 @@ def test_a_large_column_is_cut_as_if_it_were_written_at_once(monkeypatch: pytest
     assert len(alone) != sum(map(len, apart)), "where it is cut depends on the row groups before"
 
 
+def test_small_chunks_that_come_of_few_bytes_are_cut_as_if_they_were_written_at_once() -> None:
+    # In some of these, the first rows that are written once more do not lead to the same cuts.
+    chunking = {"min_chunk_size": 16_384, "max_chunk_size": 65_536, "norm_level": 3}
+    for seed in range(12):
+        groups = [pa.table({"text": random_texts(1500, 10 * seed + number)}) for number in range(3)]
+        alone = written(groups, 1, chunking, write_page_index=True)
+        assert written(groups, 2, chunking, write_page_index=True) == alone
+
+
 def test_a_primer_that_does_not_lead_to_the_cuts_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = large_groups()
     alone = written(groups, 1, CUT, write_page_index=True)

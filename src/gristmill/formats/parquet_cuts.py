@@ -22,6 +22,11 @@ __all__ = ["CutFinder", "Primer"]
 _ALL_IN_ONE = 1 << 30
 _MOST_KEPT = 64 << 20
 """Bytes of rows that are kept where the content gives no cut."""
+_BACK = (2, 3, 6, 12)
+"""From how many cuts back rows are written once more, the next one where one does not do.
+
+The hash may take bytes for a cut that are none, and small chunks have a cut every few hundred bytes.
+"""
 _PER_VALUE = 4
 """Bytes that the chunker counts for the levels of a value, besides its own."""
 # Numbers of fields: of a page's header, and in what is told of data pages of version 2.
@@ -88,7 +93,7 @@ class CutFinder:
         self._carried += pages[-1].size
         self._kept.append((self._rows, table))
         self._rows += table.num_rows
-        starts = [self._given[-back] if len(self._given) >= back else 0 for back in (2, 3)]
+        starts = [self._given[-back] if len(self._given) >= back else 0 for back in _BACK]
         self._forget(starts[-1])
         first = self._kept[0][0]
         return [self._primer(max(start, first)) for start in dict.fromkeys(starts)]
@@ -107,7 +112,7 @@ class CutFinder:
         if at < before:
             self._kept[0] = before, table.slice(before - at)
         self._cuts = [cut for cut in self._cuts if cut >= self._kept[0][0]]
-        self._given = self._given[-3:]
+        self._given = self._given[-_BACK[-1] :]
 
     def close(self) -> None:
         """Ends the writer."""
