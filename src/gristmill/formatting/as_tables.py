@@ -36,7 +36,7 @@ class ArrowFormatter:
     def __init__(self, features: Mapping[str, Any]) -> None:
         self._features = features
         self._width = -1
-        self._metadata: dict[bytes, bytes] = {}
+        self._metadata: Any = None
 
     def column(self, name: str, values: pa.ChunkedArray) -> Any:
         """Gives one column as it is."""
@@ -56,15 +56,16 @@ class ArrowFormatter:
         return [described.slice(position, 1) for position in range(table.num_rows)]
 
 
-_made: deque[tuple[dict[str, Any], dict[bytes, bytes]]] = deque(maxlen=8)
+_made: deque[tuple[dict[str, Any], Any]] = deque(maxlen=8)
 
 
-def _metadata_of(features: dict[str, Any]) -> dict[bytes, bytes]:
+def _metadata_of(features: dict[str, Any]) -> Any:
     """Words features for a schema; once for the blocks of a stream, each of which has a formatter of its own."""
     for known, metadata in tuple(_made):
         if known == features:
             return metadata
-    metadata = schema_metadata(Features(features))
+    # As Arrow holds it; a dict would be brought to that for each table.
+    metadata = pa.KeyValueMetadata(schema_metadata(Features(features)))
     _made.append((features, metadata))
     return metadata
 
