@@ -73,6 +73,11 @@ class Outputs:
         if isinstance(answers, Alike):
             return self.of_columns(self.changed_columns(answers, block, start), start, len(answers))
         kinds = types_of(answers)
+        if LazyRow in kinds and not all(given := block.has_given(answers)):
+            # A row that the function had kept stands for its own values, and not for those of the row it was called with.
+            kept = [type(answer) is LazyRow and not mine for answer, mine in zip(answers, given, strict=True)]
+            answers = [dict(answer) if other else answer for answer, other in zip(answers, kept, strict=True)]
+            kinds = types_of(answers)
         self._check_answered(answers, kinds, start)
         if self.answered == "nothing":
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -73,6 +73,13 @@ class Block:
             self._made = list(map(LazyRow, repeat(self), range(self.num_rows)))
             self._alone = sum(map(_references, self._made))
         return self._made
+
+    def has_given(self, mappings: Iterable[Any]) -> list[bool]:
+        """Says of mappings whether each is the row of this block at its own place, and not that of another one."""
+        return [
+            type(mapping) is LazyRow and mapping._block is self and mapping._position == position
+            for position, mapping in enumerate(mappings)
+        ]
 
     def after(self, start: int, stop: int) -> Block:
         """Gives a block of other rows of the same view.
@@ -186,6 +193,10 @@ class _Lazy(MutableMapping[str, Any]):
     def copy(self) -> dict[str, Any]:
         """Makes a plain dict of it."""
         return dict(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copied and pickled as a plain dict: the block is that of other rows soon, and has all the rows around this one.
+        return dict, (dict(self),)
 
     def own(self, copied: Callable[[Any], Any]) -> None:
         """Puts copies in the place of values that were set, so that nobody else changes them.
