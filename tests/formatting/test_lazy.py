@@ -58,3 +58,17 @@ def test_kept_rows_beside_dicts_and_rows_of_others():
     made = numbered().map(mixed)
     assert made["n"][:] == [(n, 0, -1)[n % 3] for n in range(ROWS)]
     assert made["texts"][:] == [[f"t{0 if n % 3 == 1 else n}"] for n in range(ROWS)]
+
+
+def test_a_batch_that_was_kept_stands_for_its_own_values():
+    last = []
+
+    def before(batch):
+        last.append(batch)
+        batch = last[-2] if len(last) > 1 else batch
+        _ = batch["n"]
+        return batch
+
+    made = numbered().map(before, batched=True, batch_size=1000)
+    assert made["n"][:] == [*range(1000), *range(2000)]
+    assert made["texts"][:] == [[f"t{n}"] for n in (*range(1000), *range(2000))]

@@ -116,7 +116,9 @@ class Outputs:
         self._check_answered([answer], {type(answer)}, start)
         if answer is None:
             return None
-        if isinstance(answer, LazyBatch):
+        if isinstance(answer, LazyBatch) and not answer.is_of(block):
+            answer = dict(answer)  # one that the function had kept stands for its own values
+        elif isinstance(answer, LazyBatch):
             self._note_removed(answer.removed)
             answer = answer.changes
         if isinstance(answer, Mapping):

@@ -291,6 +291,10 @@ class LazyBatch(_Lazy):
     def _stored(self, key: str) -> Any:
         return self._block.column(key)
 
+    def is_of(self, block: Block) -> bool:
+        """Says whether its rows are those of a block."""
+        return self._block is block
+
 
 def missing_column(error: Exception) -> ColumnNotFoundError | None:
     """Words the error of a row or batch that was asked for a column it has not.
