@@ -3,6 +3,7 @@
 import asyncio
 from array import array
 from collections import OrderedDict, namedtuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,3 +233,10 @@ def test_copies_are_of_the_same_type_and_value():
     lists = {"a": [1, 2], "b": fill(1)}
     assert owned_arrays(lists)["a"] is lists["a"]
     assert owned_arrays(lists)["b"] is not lists["b"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_holds_itself_is_given_as_it_is(times):
+    looped: list[Any] = []
+    looped.extend([looped] * times)
+    assert owned(looped) is looped

@@ -205,11 +205,12 @@ class Call:
         return (*((index,) if self.with_indices else ()), *((rank,) if self.with_rank else ()))
 
     def _note(self, error: BaseException, first: int, last: int) -> None:
-        """Notes where an exception that is no error, as SystemExit, came from; it goes on as it is."""
+        """Notes where an exception that is no error, as SystemExit, came from; it goes on as it is.
+
+        Only a worker process tells of it: with `add_note`, Ctrl-C would end in a line about some row.
+        """
         rows = f"row {first}" if first == last else f"rows {first} to {last}"
-        # What `add_note` of Python 3.11 does.
-        notes = getattr(error, "__notes__", [])
-        error.__notes__ = [*notes, f"This ended {self.name} on {rows}."]  # type: ignore[attr-defined]
+        error.ended_call = f"This ended {self.name} on {rows}."  # type: ignore[attr-defined]
 
     def _failed(self, first: int, last: int, error: Exception) -> TransformError:
         told = missing_column(error) or error

@@ -57,6 +57,13 @@ def owned(value: Any) -> Any:
         >>> mine
         [1, [2]]
     """
+    try:
+        return _owned(value)
+    except RecursionError:
+        return value  # it holds itself, which is found, and told, where it is to be stored
+
+
+def _owned(value: Any) -> Any:
     kind = type(value)
     if kind in UNCHANGEABLE:
         return value
@@ -75,11 +82,11 @@ def _list(values: list[Any]) -> list[Any]:
         or UNCHANGEABLE.issuperset(map(type, values))
     ):
         return values.copy()
-    return list(map(owned, values))
+    return list(map(_owned, values))
 
 
 def _tuple(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return values if UNCHANGEABLE.issuperset(map(type, values)) else tuple(map(owned, values))
+    return values if UNCHANGEABLE.issuperset(map(type, values)) else tuple(map(_owned, values))
 
 
 def _dict(values: dict[Any, Any]) -> dict[Any, Any]:
@@ -87,7 +94,7 @@ def _dict(values: dict[Any, Any]) -> dict[Any, Any]:
     mine = values.copy()
     for key, value in values.items():
         if type(value) not in UNCHANGEABLE:
-            mine[key] = owned(value)
+            mine[key] = _owned(value)
     return mine
 
 
@@ -95,7 +102,7 @@ def _numpy(values: Any) -> Any:
     copied = values.copy()
     if values.dtype.hasobject and values.dtype.names is None:
         for position, value in enumerate(values.flat):
-            copied.flat[position] = owned(value)
+            copied.flat[position] = _owned(value)
     return copied
 
 
@@ -106,11 +113,11 @@ def _of_other_type(value: Any) -> Any:
     if isinstance(value, dict):
         mapping = copy.copy(value)
         for key, item in value.items():
-            mapping[key] = owned(item)
+            mapping[key] = _owned(item)
         return mapping
     if isinstance(value, list):
         items = copy.copy(value)
-        items[:] = map(owned, value)
+        items[:] = map(_owned, value)
         return items
     if isinstance(value, tuple):
         return value if UNCHANGEABLE.issuperset(map(type, value)) else _tuple_like(value)
@@ -124,7 +131,7 @@ def _of_other_type(value: Any) -> Any:
 
 def _tuple_like(value: Any) -> Any:
     make = getattr(type(value), "_make", None)
-    return value if make is None else make(map(owned, value))
+    return value if make is None else make(map(_owned, value))
 
 
 _COPIES: dict[type, Callable[[Any], Any]] = {

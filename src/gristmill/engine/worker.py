@@ -37,6 +37,8 @@ def main(payload: str, rank: str, descriptor: str) -> None:
     _listen_to_signals()
     try:
         _work(payload, int(rank), connection)
+        # Nothing is half-written any more, and at the end of the interpreter an exception would only be printed.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     except _Told:
         # Who waits for our end sees what it was.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -170,7 +172,7 @@ def _name(error: BaseException) -> str:
         shown = type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
     where = f" (raised in {frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    return " ".join([f"{shown}{where}.", *getattr(error, "__notes__", [])])
+    return " ".join([f"{shown}{where}.", getattr(error, "ended_call", "")]).rstrip()
 
 
 if __name__ == "__main__":
