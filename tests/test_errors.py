@@ -1,5 +1,6 @@
 """The error tree: complete, drawn as it is, builtins where users would catch one, messages that help."""
 
+import builtins
 import errno
 import inspect
 import os
@@ -8,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -220,7 +222,8 @@ _ARGUMENTS = {
 @pytest.mark.parametrize(
     "kind",
     sorted(
-        {kind for kind in _below(Exception) if kind.__module__ == "builtins"}, key=lambda kind: kind.__name__
+        {kind for kind in _below(Exception) if kind.__module__ == "builtins"},
+        key=str,
     ),
 )
 def test_every_exception_of_python_but_the_ends_of_iterators_can_be_both(kind):
@@ -233,22 +236,22 @@ def test_every_exception_of_python_but_the_ends_of_iterators_can_be_both(kind):
 
 
 def test_what_python_keeps_outside_the_dict_of_an_exception_is_kept():
-    missing = TransformError("f failed").also(FileNotFoundError(2, "no", "a.txt"))
+    missing: Any = TransformError("f failed").also(FileNotFoundError(2, "no", "a.txt"))
     assert (missing.errno, missing.strerror, missing.filename) == (2, "no", "a.txt")
     assert pickle.loads(pickle.dumps(missing)).filename == "a.txt"
-    text = TransformError("f failed").also(UnicodeDecodeError("utf-8", b"abc", 1, 2, "bad"))
+    text: Any = TransformError("f failed").also(UnicodeDecodeError("utf-8", b"abc", 1, 2, "bad"))
     assert (text.object, text.start, text.end, text.reason) == (b"abc", 1, 2, "bad")
     # A closure can't be pickled, and the error can.
     lacking = TransformError("f failed").also(AttributeError("a", name="n", obj=lambda: None))
     assert pickle.loads(pickle.dumps(lacking)).name == "n"
-    code = TransformError("f failed").also(SyntaxError("odd", ("a.py", 3, 1, "x x")))
+    code: Any = TransformError("f failed").also(SyntaxError("odd", ("a.py", 3, 1, "x x")))
     assert (code.filename, code.lineno, code.msg) == ("a.py", 3, "f failed")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there are no groups of exceptions")
 def test_a_group_of_errors_has_its_errors():
-    group = ExceptionGroup("m", [ValueError("x"), KeyError("k")])  # noqa: F821  # of Python 3.11
-    error = TransformError("f failed").also(group)
+    group = builtins.ExceptionGroup("m", [ValueError("x"), KeyError("k")])  # type: ignore[attr-defined]  # of Python 3.11
+    error: Any = TransformError("f failed").also(group)
     assert (str(error), error.exceptions) == ("f failed", group.exceptions)
     values, others = error.split(ValueError)
     assert values.exceptions == group.exceptions[:1]

@@ -91,8 +91,8 @@ def test_map_over_rows_has_each_row_of_a_buffer(buffer, kind, stream):
         await asyncio.sleep(0)
         return answer(row)
 
-    ds = Dataset.from_dict({"a": list(range(2500))})
-    ds = ds.to_iterable_dataset() if stream else ds
+    rows = Dataset.from_dict({"a": list(range(2500))})
+    ds: Any = rows.to_iterable_dataset() if stream else rows
     if kind == "input_columns":
         made = ds.map(lambda a: {"m": fill(a)}, input_columns="a")
     else:
@@ -122,7 +122,8 @@ def test_what_is_deep_inside_is_each_row_s_own(stream):
 @pytest.mark.parametrize("same", [False, True])
 @pytest.mark.parametrize("stream", [False, True])
 def test_batched_functions_may_fill_the_same_columns(buffer, as_item, same, stream):
-    fill, held = buffer(), {}
+    fill = buffer()
+    held: dict[Any, Any] = {}
 
     def answer(batch):
         values = fill(batch["a"][0])
@@ -165,6 +166,7 @@ def _rows(buffer, rows=2500):
 @pytest.mark.parametrize("kind", ["file", "memory", "stream"])
 def test_generators_may_fill_the_same_row(buffer, features, kind, tmp_path):
     given = {"features": features, "gen_kwargs": {"buffer": buffer}}
+    ds: Any
     if kind == "stream":
         ds = IterableDataset.from_generator(_rows, **given)
     else:
@@ -210,7 +212,7 @@ def test_a_writer_may_be_given_the_same_row(tmp_path):
 def test_copies_are_of_the_same_type_and_value():
     fill = _array()
     nested = np.array([[1], "x"], object)
-    values = [
+    values: list[Any] = [
         OrderedDict(a=[1]),
         Pair([1], 2),
         (1, [2]),

@@ -308,7 +308,7 @@ def test_features_nested_without_end_are_refused_where_they_are_made(kind, depth
     for make in (
         lambda: Features({"c": feature}),
         lambda: Features(c=feature),
-        lambda: Dataset.from_dict({"c": []}, features={"c": feature}),
+        lambda: Dataset.from_dict({"c": []}, features={"c": feature}),  # type: ignore[arg-type]
     ):
         with pytest.raises(InvalidArgumentError, match=r'column "c.*nested too deep: more than 150 levels'):
             make()
