@@ -24,6 +24,7 @@ from tests.hub.server.conftest import Wire, write
 
 def test_it_stops_quickly_also_with_open_connections(folder, repo):
     write(repo, {"big.bin": bytes(30_000_000)})
+    before = set(threading.enumerate())
     with serve_in_thread(folder) as endpoint:
         address = Wire(endpoint).address
         idle = http.client.HTTPConnection(*address, timeout=120)
@@ -37,7 +38,7 @@ def test_it_stops_quickly_also_with_open_connections(folder, repo):
     assert time.monotonic() - start < 60
     idle.close()
     stalled.close()
-    assert not [thread for thread in threading.enumerate() if thread.name == "gristmill-hub-server"]
+    assert "gristmill-hub-server" not in {thread.name for thread in set(threading.enumerate()) - before}
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(address, timeout=2).close()
 
