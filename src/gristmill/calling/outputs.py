@@ -282,7 +282,8 @@ class Outputs:
             except (CastError, SchemaConflictError):
                 pass  # something else by now: the values decide
         # Lists of whole numbers are not looked at twice: without a hint they are made as fast.
-        if hint not in (None, _INT_LISTS) and type(values) is list and takes_as_they_are(hint, values):
+        known = hint is not None and hint != _INT_LISTS
+        if known and type(values) is list and takes_as_they_are(hint, values):
             try:
                 array = pa.array(values, hint)
                 if not has_infinity(array):

@@ -1088,7 +1088,8 @@ class Dataset(IndexableMixin, InfoMixin):
             generator: A numpy generator to use instead.
             keep_in_memory: Accepted for compatibility; row numbers are always in memory.
             load_from_cache_file: Take the order from `indices_cache_file_name` if an earlier run left it there.
-            indices_cache_file_name: A file to keep the order in; it is no longer than making it again otherwise.
+            indices_cache_file_name: A file to keep the order in. Without it, the order is made anew, which takes no longer
+                than reading it.
             writer_batch_size: Accepted for compatibility.
             new_fingerprint: Fingerprint of the result.
 

@@ -14,6 +14,7 @@ from gristmill.calling.masks import mask_of, truths
 from gristmill.dataset.mapping import batch_unit
 from gristmill.dataset.pieces import CallingJob, ViewJob, compute
 from gristmill.dataset.place import Place
+from gristmill.dataset.row_numbers import ROWS
 from gristmill.engine import GrowingTable
 from gristmill.errors import InvalidArgumentError
 from gristmill.features import Features
@@ -22,7 +23,6 @@ from gristmill.table.gather import arrow_vector
 from gristmill.table.selection import IndexVector, compact
 from gristmill.table.view import Part, View
 
-_ROWS = "indices"
 _BLOCKS_AT_ONCE = 1000
 
 
@@ -75,7 +75,7 @@ class FilterJob(CallingJob):
 
 def _write(masks: list[Any], start: int, growing: GrowingTable) -> None:
     rows = np.flatnonzero(np.concatenate(masks)) + start if masks else np.empty(0, np.int64)
-    growing.write(pa.table({_ROWS: arrow_vector(rows)}))
+    growing.write(pa.table({ROWS: arrow_vector(rows)}))
 
 
 def run_filter(job: FilterJob, place: Place, num_proc: int | None, description: str) -> range | IndexVector:
@@ -97,7 +97,7 @@ def run_filter(job: FilterJob, place: Place, num_proc: int | None, description: 
     if job.rows == 0:
         return range(0)
     table = compute(job, place, num_proc, description).table
-    known = table.column_names == [_ROWS] and table.schema.field(0).type == pa.int64()
+    known = table.column_names == [ROWS] and table.schema.field(0).type == pa.int64()
     rows = table.column(0).to_numpy() if known and table.num_rows else np.empty(0, np.int64)
     if not known or (len(rows) and not 0 <= rows.min() <= rows.max() < job.rows):
         raise InvalidArgumentError(
